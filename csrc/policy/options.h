@@ -1,0 +1,52 @@
+/* The options document: what a caller of OsSandbox.start() asked for, parsed and validated. Pure: touches no file. */
+#ifndef OS_SANDBOX_POLICY_OPTIONS_H
+#define OS_SANDBOX_POLICY_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/strvec.h"
+
+struct fs_options {
+    /* Entries as written (absolute, "~", "~/x" or relative); resolved when a run starts. */
+    struct strvec allow_write;
+    struct strvec deny_write;
+    struct strvec deny_read;
+};
+
+struct network_options {
+    /* Patterns as written; each was accepted by domain_pattern_parse. */
+    struct strvec allowed_domains;
+    struct strvec denied_domains;
+    struct strvec allow_unix_sockets;
+    bool allow_local_binding;
+    bool has_ask; /* the caller gave an onAskHost function; it stays on the JS side */
+};
+
+struct ignore_rule {
+    char *command; /* "*" or a substring of the command */
+    struct strvec lines;
+};
+
+struct options {
+    struct fs_options fs;
+    struct network_options network;
+    bool monitor_violations;
+    struct ignore_rule *ignore;
+    size_t ignore_count;
+};
+
+/*
+ * Parses and validates one JSON document (RFC 8259; duplicate keys and NUL in strings are refused).
+ * On success *out owns everything and is released with options_free. On failure -1 and an ERROR_OPTIONS
+ * whose text is "<option path>: expected …, found …"; nothing is left allocated.
+ */
+int options_parse(const char *json, size_t length, struct options **out, struct error *err);
+
+void options_free(struct options *options);
+
+/* The table of known keys as a JSON text for the JS side, which builds the document from it (caller frees; NULL: no memory). */
+char *options_schema_json(void);
+
+#endif
