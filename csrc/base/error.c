@@ -15,10 +15,7 @@ int error_set(struct error *err, enum error_kind kind, int errnum, const char *f
     va_end(args);
     if (errnum != 0) {
         size_t used = strlen(err->text);
-        char message[128] = "";
-        /* strerror is not thread safe; %m reads errno, which is ours to set. */
-        snprintf(message, sizeof message, "%s", strerrordesc_np(errnum) ? strerrordesc_np(errnum) : "unknown error");
-        snprintf(err->text + used, sizeof err->text - used, ": %s", message);
+        snprintf(err->text + used, sizeof err->text - used, ": %s", strerror(errnum));
     }
     return -1;
 }
@@ -33,7 +30,7 @@ int error_wrap(struct error *err, const char *format, ...) {
     va_end(args);
     char text[sizeof err->text];
     memcpy(text, err->text, sizeof text);
-    snprintf(err->text, sizeof err->text, "%s: %.*s", context, (int)(sizeof text - sizeof context), text);
+    snprintf(err->text, sizeof err->text, "%s: %.*s", context, (int)(sizeof text - sizeof context - 3), text);
     return -1;
 }
 
