@@ -7,6 +7,7 @@
 enum error_kind {
     ERROR_NONE = 0,
     ERROR_OPTIONS, /* the caller's mistake: text begins with the option's path */
+    ERROR_DEPENDENCY, /* something that is to be installed is missing: text names it */
     ERROR_HOST,    /* the host cannot do it: becomes status.reason or a rejected run */
     ERROR_MEMORY,
 };

@@ -1,7 +1,26 @@
-/* The addon's entry: what JS sees of the C core. */
+/* The addon's entry: the functions that JS sees of the C core. */
 #include <node_api.h>
 
+#include "binding/options_binding.h"
+#include "binding/session_binding.h"
+
+static const struct {
+    const char *name;
+    napi_callback function;
+} functions[] = {
+    {"optionSchema", options_schema},          {"checkOptions", options_check},
+    {"makePolicy", policy_binding_make},       {"startSession", session_binding_start},
+    {"startRun", run_binding_start},           {"stopRun", session_binding_stop},
+    {"disposeSession", session_binding_dispose},
+};
+
 NAPI_MODULE_INIT() {
-    (void)env;
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        napi_value function;
+        if (napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].function, NULL, &function) !=
+                napi_ok ||
+            napi_set_named_property(env, exports, functions[i].name, function) != napi_ok)
+            return NULL;
+    }
     return exports;
 }

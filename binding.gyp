@@ -1,0 +1,47 @@
+{
+  'targets': [
+    {
+      'target_name': 'os_sandbox',
+      'sources': [
+        '<!@(node scripts/list-sources.js csrc/binding csrc/base csrc/policy csrc/plan csrc/command csrc/platform)',
+      ],
+      # Our warnings are about our code, not about Node's headers.
+      'cflags': ['-isystem <(node_root_dir)/include/node', '<!@(node scripts/cflags.js)'],
+      'include_dirs': ['csrc'],
+      'conditions': [
+        ['OS=="linux"', {
+          'sources': [
+            '<!@(node scripts/list-sources.js csrc/platform/linux)',
+            # What the helper's side of the socket and of the payload is made of, too.
+            'csrc/exec/payload.c',
+            'csrc/exec/passfd.c',
+          ],
+          'libraries': ['<!@(node scripts/jansson.js)'],
+          # A name that node exports too must never bind to node's copy, and a missing symbol must fail at load.
+          'ldflags': ['-Wl,--exclude-libs,ALL', '-Wl,-z,now', '-Wl,-z,relro'],
+        }],
+      ],
+    },
+    {
+      'target_name': 'exec_helper',
+      'type': 'none',
+      'conditions': [
+        ['OS=="linux"', {
+          'actions': [
+            {
+              'action_name': 'build_exec_helper',
+              'inputs': [
+                'scripts/build-helper.sh',
+                'scripts/cflags.js',
+                '<!@(bash scripts/build-helper.sh --inputs)',
+              ],
+              'outputs': ['<(PRODUCT_DIR)/os-sandbox-exec'],
+              'action': ['bash', 'scripts/build-helper.sh', '<(PRODUCT_DIR)/os-sandbox-exec'],
+              'message': 'Compiling the exec helper',
+            },
+          ],
+        }],
+      ],
+    },
+  ],
+}

@@ -1,0 +1,74 @@
+/* One run on the loop: its pipes, its captures, its result. */
+#ifndef OS_SANDBOX_COMMAND_RUN_H
+#define OS_SANDBOX_COMMAND_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/strvec.h"
+#include "command/capture.h"
+#include "exec/wire.h"
+#include "policy/options.h"
+
+enum run_stream { RUN_STDOUT = 0, RUN_STDERR = 1, RUN_STREAMS = 2 };
+
+#define RUN_NO_TIMEOUT (-1.0)
+
+struct run_result {
+    const struct error *err; /* not NULL: the sandbox failed, the rest means nothing */
+    bool has_exit_code;      /* false: timed out, or stopped before it started */
+    int exit_code;
+    bool timed_out;
+    struct capture *streams; /* RUN_STREAMS of them */
+    const struct strvec *warnings;
+};
+
+typedef void (*run_output_fn)(void *data, enum run_stream stream, const char *bytes, size_t size);
+typedef void (*run_done_fn)(void *data, const struct run_result *result);
+
+struct run_request {
+    struct strvec argv; /* empty: a probe */
+    struct strvec env;  /* NAME=value */
+    char *machine_cwd;  /* absolute; a write root, and what relative entries are relative to */
+    char *cwd;          /* where the command starts; absolute */
+    struct strvec additional_dirs;
+    const struct fs_options *fs; /* must outlive the run */
+    char *stdin_data;            /* NULL: /dev/null */
+    size_t stdin_size;
+    double timeout_ms; /* RUN_NO_TIMEOUT: none */
+    size_t max_output_bytes;
+    uint32_t grace_ms;
+    run_output_fn on_output; /* NULL: not streamed */
+    run_done_fn on_done;
+    void *data;
+};
+
+void run_request_clear(struct run_request *request);
+
+struct run;
+struct session;
+
+/* For the session. */
+struct run *run_create(struct session *session, uint64_t id, struct run_request *request);
+uint64_t run_id(const struct run *run);
+struct run *run_next(const struct run *run);
+void run_set_next(struct run *run, struct run *next);
+
+/* Begins, on a thread of the pool. */
+void run_prepare(struct run *run);
+
+/* Sends the agent what it has not got yet: a prepared start, a stop. False: the socket is full, later again. */
+bool run_flush(struct run *run);
+
+/* The caller wants it to end. */
+void run_stop(struct run *run);
+
+/* The agent says that every process of the run is gone. */
+void run_ended(struct run *run, const struct agent_event *event);
+
+/* The sandbox cannot go on: the run ends with this error. */
+void run_fail(struct run *run, const struct error *err);
+
+#endif

@@ -1,0 +1,359 @@
+#include "command/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "command/session_internal.h"
+#include "platform/linux/find_bwrap.h"
+#include "platform/linux/host_check.h"
+
+/*
+ * What is tried, best first; the first that runs a probe is what every run gets. A host that refuses the session's
+ * network skips the rows that want it.
+ */
+static const struct bwrap_features variants[] = {
+    {.session_network = true, .disable_userns = true, .fresh_proc = true},
+    {.session_network = true, .disable_userns = false, .fresh_proc = true},
+    {.session_network = true, .disable_userns = false, .fresh_proc = false},
+    {.session_network = false, .disable_userns = true, .fresh_proc = true},
+    {.session_network = false, .disable_userns = false, .fresh_proc = true},
+    {.session_network = false, .disable_userns = false, .fresh_proc = false},
+};
+#define VARIANTS (sizeof variants / sizeof variants[0])
+
+#define PROBE_TIMEOUT_MS 10000.0
+
+static const struct fs_options no_options = {0};
+
+static void probe_next(struct session *session);
+
+static void session_free(struct session *session) {
+    free(session->helper);
+    free(session->home);
+    free(session->tmpdir);
+    free(session->search_path);
+    free(session->bwrap);
+    close_fd(&session->null_fd);
+    close_fd(&session->agent.socket);
+    close_fd(&session->agent.pidfd);
+    free(session);
+}
+
+/* The loop is held by what somebody waits for, and by nothing else: an idle sandbox keeps no process alive. */
+static void hold_loop(struct session *session) {
+    uv_handle_t *socket_watch = (uv_handle_t *)&session->socket_watch;
+    if (!session->watching_socket)
+        return;
+    if (session->state == SESSION_PROBING || session->runs != NULL)
+        uv_ref(socket_watch);
+    else
+        uv_unref(socket_watch);
+}
+
+/* The end of dispose: runs, handles and the agent are gone. */
+static void finish_dispose(struct session *session) {
+    if (session->state != SESSION_DISPOSED || session->open_handles > 0 || session->runs != NULL || session->opening_now)
+        return;
+    session_disposed_fn disposed = session->disposed;
+    void *data = session->disposed_data;
+    session_free(session);
+    disposed(data);
+}
+
+void session_forget(struct session *session, struct run *run) {
+    if (session->runs == run) {
+        session->runs = run_next(run);
+    } else {
+        for (struct run *at = session->runs; at != NULL; at = run_next(at))
+            if (run_next(at) == run) {
+                run_set_next(at, run_next(run));
+                break;
+            }
+    }
+    hold_loop(session);
+    finish_dispose(session);
+}
+
+static void fail_runs(struct session *session, const char *why) {
+    struct error err;
+    error_set(&err, ERROR_HOST, 0, "%s", why);
+    for (struct run *run = session->runs, *next; run != NULL; run = next) {
+        next = run_next(run);
+        run_fail(run, &err);
+    }
+}
+
+static void report_start(struct session *session, const struct error *err) {
+    session_started_fn started = session->started;
+    session->started = NULL;
+    if (started != NULL)
+        started(session->started_data, err);
+}
+
+static void on_handle_closed(uv_handle_t *handle) {
+    struct session *session = handle->data;
+    session->open_handles--;
+    finish_dispose(session);
+}
+
+/* Closing the socket is what ends the agent and with it every run. */
+static void close_socket(struct session *session) {
+    if (session->watching_socket) {
+        session->watching_socket = false;
+        uv_poll_stop(&session->socket_watch);
+        uv_close((uv_handle_t *)&session->socket_watch, on_handle_closed);
+    }
+    close_fd(&session->agent.socket);
+}
+
+/* The agent ended, and with it everything it had started: now results may say so. */
+static void on_agent_exit(uv_poll_t *watch, int status, int events) {
+    (void)status;
+    (void)events;
+    struct session *session = watch->data;
+    if (!agent_reap(&session->agent))
+        return;
+    uv_poll_stop(watch);
+    close_fd(&session->agent.pidfd);
+    uv_close((uv_handle_t *)watch, on_handle_closed);
+    close_socket(session);
+    if (session->state == SESSION_DISPOSED) {
+        fail_runs(session, "the sandbox was disposed while the command ran");
+        return;
+    }
+    bool starting = session->state == SESSION_PROBING;
+    session->state = SESSION_BROKEN;
+    fail_runs(session, "the sandbox's agent ended unexpectedly");
+    struct error err;
+    error_set(&err, ERROR_HOST, 0, "the sandbox's agent ended unexpectedly");
+    if (starting)
+        report_start(session, &err);
+}
+
+static void flush_runs(struct session *session) {
+    session->sending_blocked = false;
+    for (struct run *run = session->runs, *next; run != NULL; run = next) {
+        next = run_next(run);
+        if (!run_flush(run)) {
+            session_await_writable(session);
+            return;
+        }
+    }
+}
+
+static void on_event(struct session *session, const struct agent_event *event) {
+    if (event->type == AGENT_READY) {
+        if (event->status != 0) {
+            /* Rows without the session's network are left. */
+            while (session->probe < VARIANTS && variants[session->probe].session_network)
+                session->probe++;
+            error_set(&session->probe_error, ERROR_HOST, event->status, "%s", event->text);
+        }
+        probe_next(session);
+        return;
+    }
+    for (struct run *run = session->runs; run != NULL; run = run_next(run))
+        if (run_id(run) == event->run) {
+            run_ended(run, event);
+            return;
+        }
+}
+
+static void on_socket(uv_poll_t *watch, int status, int events) {
+    struct session *session = watch->data;
+    (void)status;
+    if ((events & UV_WRITABLE) != 0)
+        flush_runs(session);
+    struct agent_event event;
+    int got = 0;
+    while (session->agent.socket >= 0 && (got = agent_receive(&session->agent, &event)) == 1)
+        on_event(session, &event);
+    /* Ended or out of step: the other descriptor tells when it is gone for good. */
+    if (session->agent.socket >= 0 && got < 0)
+        close_socket(session);
+    else if (session->agent.socket >= 0)
+        uv_poll_start(watch, UV_READABLE | (session->sending_blocked ? UV_WRITABLE : 0), on_socket);
+}
+
+void session_await_writable(struct session *session) {
+    if (session->sending_blocked || session->agent.socket < 0)
+        return;
+    session->sending_blocked = true;
+    uv_poll_start(&session->socket_watch, UV_READABLE | UV_WRITABLE, on_socket);
+}
+
+static void fail_start(struct session *session, const char *text) {
+    struct error err;
+    host_explain(text, &err);
+    session->state = SESSION_BROKEN;
+    hold_loop(session);
+    report_start(session, &err);
+}
+
+static void on_probe_done(void *data, const struct run_result *result) {
+    struct session *session = data;
+    if (session->state != SESSION_PROBING)
+        return;
+    if (result->err == NULL && result->has_exit_code && result->exit_code == 0) {
+        session->state = SESSION_READY;
+        report_start(session, NULL);
+        return;
+    }
+    if (session->probe_error.kind == ERROR_NONE) {
+        error_set(&session->probe_error, ERROR_HOST, 0, "%s",
+                  result->err != NULL ? result->err->text : "a probe did not end in time");
+    }
+    session->probe++;
+    probe_next(session);
+}
+
+/* A run without a command: the whole way into the sandbox, its checks, and out again. */
+static void probe_next(struct session *session) {
+    if (session->probe >= VARIANTS) {
+        fail_start(session, session->probe_error.text);
+        return;
+    }
+    session->features = variants[session->probe];
+    struct run_request request = {.machine_cwd = strdup(session->tmpdir),
+                                  .cwd = strdup("/"),
+                                  .fs = &no_options,
+                                  .timeout_ms = PROBE_TIMEOUT_MS,
+                                  .on_done = on_probe_done,
+                                  .data = session};
+    struct error err = {0};
+    if (session_run(session, &request, &err) == 0)
+        fail_start(session, err.text);
+}
+
+static int watch_descriptor(struct session *session, uv_poll_t *watch, int fd, uv_poll_cb callback) {
+    int failed = uv_poll_init(session->loop, watch, fd);
+    if (failed != 0)
+        return failed;
+    watch->data = session;
+    session->open_handles++;
+    return uv_poll_start(watch, UV_READABLE, callback);
+}
+
+/* On a thread of the pool: whatever may block. */
+static void open_session(uv_work_t *work) {
+    struct session *session = work->data;
+    struct error *err = &session->opening_error;
+    session->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    session->bwrap = find_bwrap(session->search_path);
+    if (session->bwrap == NULL)
+        error_set(err, ERROR_DEPENDENCY, 0,
+                  "bubblewrap (bwrap in a folder that only root may write; on Debian and Ubuntu: apt install bubblewrap)");
+    else if (session->null_fd < 0)
+        error_set(err, ERROR_HOST, errno, "/dev/null");
+    else if (host_check_kernel(err) == 0)
+        agent_spawn(session->helper, &session->agent, err);
+}
+
+static void on_opened(uv_work_t *work, int status) {
+    (void)status;
+    struct session *session = work->data;
+    session->opening_now = false;
+    bool disposed = session->state == SESSION_DISPOSED;
+    if (session->opening_error.kind != ERROR_NONE) {
+        if (!disposed) {
+            session->state = SESSION_BROKEN;
+            report_start(session, &session->opening_error);
+        }
+        finish_dispose(session);
+        return;
+    }
+    int failed = watch_descriptor(session, &session->exit_watch, session->agent.pidfd, on_agent_exit);
+    if (failed == 0 && (failed = watch_descriptor(session, &session->socket_watch, session->agent.socket, on_socket)) == 0)
+        session->watching_socket = true;
+    if (disposed || failed != 0)
+        close_socket(session);
+    if (disposed)
+        return;
+    uv_unref((uv_handle_t *)&session->exit_watch);
+    session->state = SESSION_PROBING;
+    if (failed != 0)
+        fail_start(session, uv_strerror(failed));
+}
+
+struct session *session_start(uv_loop_t *loop, const struct session_config *config, session_started_fn started,
+                              void *data, struct error *err) {
+    struct session *session = calloc(1, sizeof *session);
+    if (session == NULL) {
+        error_memory(err);
+        return NULL;
+    }
+    *session = (struct session){.loop = loop,
+                                .state = SESSION_OPENING,
+                                .helper = strdup(config->helper),
+                                .home = strdup(config->home),
+                                .tmpdir = strdup(config->tmpdir),
+                                .search_path = strdup(config->search_path),
+                                .agent = {.pid = -1, .pidfd = -1, .socket = -1},
+                                .null_fd = -1,
+                                .started = started,
+                                .started_data = data};
+    session->opening.data = session;
+    if (session->helper == NULL || session->home == NULL || session->tmpdir == NULL || session->search_path == NULL)
+        error_memory(err);
+    else if (uv_queue_work(loop, &session->opening, open_session, on_opened) != 0)
+        error_set(err, ERROR_HOST, 0, "uv_queue_work");
+    else
+        session->opening_now = true;
+    if (session->opening_now)
+        return session;
+    session_free(session);
+    return NULL;
+}
+
+const struct bwrap_features *session_features(const struct session *session) {
+    return &session->features;
+}
+
+uint64_t session_run(struct session *session, struct run_request *request, struct error *err) {
+    if (session->state != SESSION_READY && session->state != SESSION_PROBING) {
+        error_set(err, ERROR_HOST, 0, session->state == SESSION_DISPOSED ? "the sandbox was disposed"
+                                                                        : "the sandbox's agent is gone");
+        run_request_clear(request);
+        return 0;
+    }
+    if (request->cwd == NULL || request->machine_cwd == NULL) {
+        run_request_clear(request);
+        error_memory(err);
+        return 0;
+    }
+    struct run *run = run_create(session, session->last_run + 1, request);
+    if (run == NULL) {
+        run_request_clear(request);
+        error_memory(err);
+        return 0;
+    }
+    session->last_run++;
+    run_set_next(run, session->runs);
+    session->runs = run;
+    run_prepare(run);
+    hold_loop(session);
+    return session->last_run;
+}
+
+void session_stop(struct session *session, uint64_t id) {
+    for (struct run *run = session->runs; run != NULL; run = run_next(run))
+        if (run_id(run) == id) {
+            run_stop(run);
+            return;
+        }
+}
+
+void session_dispose(struct session *session, session_disposed_fn disposed, void *data) {
+    session->state = SESSION_DISPOSED;
+    session->started = NULL;
+    session->disposed = disposed;
+    session->disposed_data = data;
+    if (session->agent.pidfd >= 0)
+        uv_ref((uv_handle_t *)&session->exit_watch);
+    close_socket(session);
+    finish_dispose(session);
+}

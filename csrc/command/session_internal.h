@@ -1,0 +1,51 @@
+/* What the session and its runs know of each other. */
+#ifndef OS_SANDBOX_COMMAND_SESSION_INTERNAL_H
+#define OS_SANDBOX_COMMAND_SESSION_INTERNAL_H
+
+#include <uv.h>
+
+#include "command/session.h"
+#include "platform/linux/agent_client.h"
+
+enum session_state { SESSION_OPENING, SESSION_PROBING, SESSION_READY, SESSION_BROKEN, SESSION_DISPOSED };
+
+struct session {
+    uv_loop_t *loop;
+    enum session_state state;
+    char *helper;
+    char *home;
+    char *tmpdir;
+    char *search_path;
+
+    char *bwrap;
+    struct bwrap_features features;
+    struct agent_process agent;
+    int null_fd; /* stdin of commands that get none */
+    uv_poll_t socket_watch;
+    uv_poll_t exit_watch;
+    bool watching_socket;
+    unsigned open_handles;
+
+    uv_work_t opening;
+    bool opening_now;
+    struct error opening_error;
+    unsigned probe; /* index of the variant that is being tried */
+    struct error probe_error;
+
+    struct run *runs;
+    uint64_t last_run;
+    bool sending_blocked; /* the agent's socket is full: writable is awaited */
+
+    session_started_fn started;
+    void *started_data;
+    session_disposed_fn disposed;
+    void *disposed_data;
+};
+
+/* A run has closed everything and is about to be freed. */
+void session_forget(struct session *session, struct run *run);
+
+/* A run could not be sent because the socket is full. */
+void session_await_writable(struct session *session);
+
+#endif

@@ -1,0 +1,243 @@
+#include "exec/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "exec/agent_run.h"
+#include "exec/passfd.h"
+
+struct agent {
+    struct agent_context context;
+    int epoll;
+    int signals;
+    bool addon_gone;
+    bool addon_full; /* an event did not fit: wait until the socket takes more */
+    struct agent_run *runs;
+};
+
+/* An epoll event's key is what it is about: the agent (the addon's socket), its signals, or a run. */
+static void watch(const struct agent *agent, int fd, void *key) {
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = key};
+    epoll_ctl(agent->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+static void watch_addon(struct agent *agent, bool full) {
+    struct epoll_event event = {.events = EPOLLIN | (full ? EPOLLOUT : 0u), .data.ptr = agent};
+    agent->addon_full = full;
+    epoll_ctl(agent->epoll, EPOLL_CTL_MOD, AGENT_SOCKET_FD, &event);
+}
+
+/* True when the event was sent, or can never be. */
+static bool send_event(struct agent *agent, const struct agent_event *event) {
+    size_t size = offsetof(struct agent_event, text) + strlen(event->text) + 1;
+    if (send(AGENT_SOCKET_FD, event, size, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+        return true;
+    if (errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM)
+        return true;
+    watch_addon(agent, true);
+    return false;
+}
+
+/* Reports and forgets the runs that are over. */
+static void settle_runs(struct agent *agent) {
+    struct agent_run **slot = &agent->runs;
+    while (*slot != NULL) {
+        struct agent_run *run = *slot;
+        if (!agent_run_over(run)) {
+            slot = &run->next;
+            continue;
+        }
+        if (!agent->addon_gone && (agent->addon_full || !send_event(agent, &run->ended)))
+            return;
+        *slot = run->next;
+        agent_run_free(run);
+    }
+}
+
+static void start_run(struct agent *agent, const struct agent_request *request, const int *fds) {
+    struct agent_run *run = agent_run_start(&agent->context, request, fds);
+    if (run == NULL) {
+        struct agent_event event = {.version = WIRE_VERSION,
+                                    .type = AGENT_ENDED,
+                                    .run = request->run,
+                                    .flags = ENDED_FAILED,
+                                    .text = "the agent is out of memory"};
+        send_event(agent, &event);
+        return;
+    }
+    run->next = agent->runs;
+    agent->runs = run;
+    if (run->control >= 0)
+        watch(agent, run->control, run);
+}
+
+static void stop_run(const struct agent *agent, uint64_t id) {
+    for (struct agent_run *run = agent->runs; run != NULL; run = run->next)
+        if (run->id == id)
+            agent_run_stop(run);
+}
+
+static void serve_addon(struct agent *agent) {
+    for (;;) {
+        struct agent_request request;
+        int fds[PASSFD_MAX];
+        size_t fd_count = 0;
+        ssize_t got = receive_with_fds(AGENT_SOCKET_FD, &request, sizeof request, fds, PASSFD_MAX, &fd_count);
+        if (got < 0 && errno == EAGAIN)
+            return;
+        if (got != (ssize_t)sizeof request || request.version != WIRE_VERSION) {
+            agent->addon_gone = true;
+        } else if (request.type == AGENT_START && fd_count == START_FD_COUNT) {
+            start_run(agent, &request, fds);
+        } else if (request.type == AGENT_STOP) {
+            stop_run(agent, request.run);
+        }
+        for (size_t i = 0; i < fd_count; i++)
+            close(fds[i]);
+        if (agent->addon_gone)
+            return;
+    }
+}
+
+/* The stage's socket or its pidfd has something: both are looked at, each is cheap. */
+static void serve_run(const struct agent *agent, struct agent_run *run) {
+    bool knew_stage = run->stage_pidfd >= 0;
+    agent_run_hear(run);
+    if (!knew_stage && run->stage_pidfd >= 0)
+        watch(agent, run->stage_pidfd, run);
+    struct pollfd stage = {.fd = run->stage_pidfd, .events = POLLIN};
+    if (stage.fd >= 0 && poll(&stage, 1, 0) == 1)
+        agent_run_stage_gone(run);
+}
+
+static void reap(struct agent *agent) {
+    struct signalfd_siginfo info;
+    while (read(agent->signals, &info, sizeof info) > 0)
+        ;
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        for (struct agent_run *run = agent->runs; run != NULL; run = run->next)
+            if (run->bwrap == pid)
+                agent_run_bwrap_gone(run, status);
+}
+
+/* Milliseconds until the next run is due, rounded up; -1: none is. */
+static int next_timeout(const struct agent *agent) {
+    uint64_t earliest = 0;
+    for (const struct agent_run *run = agent->runs; run != NULL; run = run->next) {
+        uint64_t due = agent_run_due(run);
+        if (due != 0 && (earliest == 0 || due < earliest))
+            earliest = due;
+    }
+    if (earliest == 0)
+        return -1;
+    uint64_t now = monotonic_ns();
+    uint64_t wait = earliest <= now ? 0 : (earliest - now + 999999u) / 1000000u;
+    return wait > 60000 ? 60000 : (int)wait;
+}
+
+static void tick_runs(const struct agent *agent) {
+    uint64_t now = monotonic_ns();
+    for (struct agent_run *run = agent->runs; run != NULL; run = run->next)
+        agent_run_tick(run, now);
+}
+
+static void serve(struct agent *agent, const struct epoll_event *event) {
+    if (event->data.ptr == &agent->signals) {
+        reap(agent);
+    } else if (event->data.ptr != agent) {
+        serve_run(agent, event->data.ptr);
+    } else {
+        if (event->events & EPOLLOUT)
+            watch_addon(agent, false);
+        if (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+            serve_addon(agent);
+    }
+}
+
+static void run_loop(struct agent *agent) {
+    struct epoll_event events[64];
+    while (!agent->addon_gone) {
+        int count = epoll_wait(agent->epoll, events, 64, next_timeout(agent));
+        for (int i = 0; i < count && !agent->addon_gone; i++)
+            serve(agent, &events[i]);
+        tick_runs(agent);
+        settle_runs(agent);
+    }
+}
+
+/* Node is gone, or this sandbox was disposed: whatever runs is killed, and waited for. */
+static void end_runs(struct agent *agent) {
+    for (struct agent_run *run = agent->runs; run != NULL; run = run->next)
+        agent_run_kill(run);
+    while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+        ;
+}
+
+/*
+ * Signals of the agent's own making only: SIGCHLD by descriptor. As root all capabilities go once the namespaces are
+ * made: the owner of a user namespace has them inside it, and nothing here may act with more than a command's rights.
+ */
+static int set_up_process(struct agent *agent) {
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_SETMASK, &child, NULL);
+    agent->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    agent->epoll = epoll_create1(EPOLL_CLOEXEC);
+    agent->context.helper = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    if (agent->signals < 0 || agent->epoll < 0 || agent->context.helper < 0)
+        return -1;
+    if (fcntl(AGENT_SOCKET_FD, F_SETFL, O_NONBLOCK) != 0 || fcntl(AGENT_SOCKET_FD, F_SETFD, FD_CLOEXEC) != 0)
+        return -1;
+    /* An orphaned stage is reaped here, not by the host's init. */
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
+        return -1;
+    return chdir("/");
+}
+
+static void drop_capabilities(void) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    syscall(SYS_capset, &header, none);
+}
+
+int agent_main(void) {
+    struct agent agent = {.context.namespaces = {.user = -1, .network = -1}};
+    struct agent_event ready = {.version = WIRE_VERSION, .type = AGENT_READY};
+    syscall(SYS_close_range, AGENT_SOCKET_FD + 1u, ~0u, 0u);
+    if (set_up_process(&agent) != 0)
+        return 125;
+    ready.status = session_namespaces_make(&agent.context.namespaces, ready.text, sizeof ready.text);
+    drop_capabilities();
+    watch(&agent, AGENT_SOCKET_FD, &agent);
+    watch(&agent, agent.signals, &agent.signals);
+    if (!send_event(&agent, &ready))
+        return 125;
+    run_loop(&agent);
+    end_runs(&agent);
+    return 0;
+}

@@ -1,0 +1,213 @@
+#include "exec/agent_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "exec/launch.h"
+#include "exec/passfd.h"
+
+#ifndef F_ADD_SEALS
+#define F_ADD_SEALS 1033
+#define F_SEAL_SHRINK 2
+#define F_SEAL_GROW 4
+#endif
+
+uint64_t monotonic_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void set_failed(struct agent_run *run, const char *step, const char *why) {
+    if (run->ended.flags & ENDED_FAILED)
+        return;
+    run->ended.flags |= ENDED_FAILED;
+    snprintf(run->ended.text, sizeof run->ended.text, "%s%s%s", step, why[0] != '\0' ? ": " : "", why);
+}
+
+/* A file for bwrap's stderr that holds so much and no more, whoever writes: nobody has to read it meanwhile. */
+static int make_diagnostics(void) {
+    int fd = memfd_create("os-sandbox-diagnostics", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd >= 0 && (ftruncate(fd, AGENT_TEXT_MAX) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) != 0))
+        close_fd(&fd);
+    return fd;
+}
+
+/* What bwrap said, as one line of printable text. */
+static void read_diagnostics(const struct agent_run *run, char *text, size_t size) {
+    ssize_t got = run->diagnostics < 0 ? 0 : pread(run->diagnostics, text, size - 1, 0);
+    size_t length = got < 0 ? 0 : strnlen(text, (size_t)got);
+    while (length > 0 && text[length - 1] == '\n')
+        length--;
+    text[length] = '\0';
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == 127)
+            text[i] = ' ';
+}
+
+static void launch(struct agent_run *run, const struct agent_context *context, const struct agent_request *request,
+                   const int *start_fds) {
+    int pair[2];
+    int on = 1;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+        set_failed(run, "cannot make a socket for a run", strerror(errno));
+        return;
+    }
+    run->control = pair[0];
+    cleanup_fd int stage_end = pair[1];
+    run->diagnostics = make_diagnostics();
+    if (run->diagnostics < 0 || setsockopt(run->control, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) {
+        set_failed(run, "cannot set up a run", strerror(errno));
+        return;
+    }
+    struct launch plan = {.start_fds = start_fds,
+                          .control = stage_end,
+                          .diagnostics = run->diagnostics,
+                          .helper = context->helper,
+                          .namespaces = request->own_network ? NULL : &context->namespaces};
+    run->bwrap = launch_run(&plan);
+    if (run->bwrap < 0) {
+        run->bwrap = 0;
+        set_failed(run, "cannot fork (processes of this user)", strerror(errno));
+        return;
+    }
+    run->launched = true;
+}
+
+struct agent_run *agent_run_start(const struct agent_context *context, const struct agent_request *request,
+                                  const int *start_fds) {
+    struct agent_run *run = calloc(1, sizeof *run);
+    if (run == NULL)
+        return NULL;
+    run->id = request->run;
+    run->control = run->stage_pidfd = run->diagnostics = -1;
+    run->deadline_ns = request->deadline_ns;
+    run->grace_ms = request->grace_ms;
+    run->ended = (struct agent_event){.version = WIRE_VERSION, .type = AGENT_ENDED, .run = run->id};
+    if (run->deadline_ns != 0 && run->deadline_ns <= monotonic_ns())
+        run->ended.flags |= ENDED_TIMED_OUT;
+    else
+        launch(run, context, request, start_fds);
+    if (!run->launched)
+        close_fd(&run->control);
+    return run;
+}
+
+void agent_run_kill(struct agent_run *run) {
+    run->kill_at_ns = 0;
+    if (run->stage_pidfd >= 0)
+        syscall(SYS_pidfd_send_signal, run->stage_pidfd, SIGKILL, NULL, 0);
+    /* bwrap's death is the death of its child, also where that has not said hello yet. */
+    if (run->bwrap > 0)
+        kill(run->bwrap, SIGKILL);
+}
+
+void agent_run_stop(struct agent_run *run) {
+    if (run->stopping)
+        return;
+    run->stopping = true;
+    struct stage_request request = {.signal = SIGTERM};
+    bool asked = run->stage_pidfd >= 0 && run->control >= 0 &&
+                 send(run->control, &request, sizeof request, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof request;
+    if (asked)
+        run->kill_at_ns = monotonic_ns() + (uint64_t)run->grace_ms * 1000000u;
+    else
+        agent_run_kill(run);
+}
+
+void agent_run_tick(struct agent_run *run, uint64_t now) {
+    if (run->deadline_ns != 0 && run->deadline_ns <= now) {
+        run->deadline_ns = 0;
+        if (!run->has_status) {
+            run->ended.flags |= ENDED_TIMED_OUT;
+            agent_run_stop(run);
+        }
+    }
+    if (run->kill_at_ns != 0 && run->kill_at_ns <= now)
+        agent_run_kill(run);
+}
+
+uint64_t agent_run_due(const struct agent_run *run) {
+    if (run->kill_at_ns != 0 && (run->deadline_ns == 0 || run->kill_at_ns < run->deadline_ns))
+        return run->kill_at_ns;
+    return run->deadline_ns;
+}
+
+static void hear_event(struct agent_run *run, const struct stage_event *event, pid_t sender) {
+    switch (event->type) {
+    case STAGE_HELLO:
+        run->greeted = true;
+        if (run->stage_pidfd < 0 && sender > 0)
+            run->stage_pidfd = (int)syscall(SYS_pidfd_open, sender, 0);
+        break;
+    case STAGE_EXIT:
+        run->has_status = true;
+        run->ended.status = event->status;
+        break;
+    case STAGE_ERROR:
+        set_failed(run, event->text, "");
+        break;
+    default:
+        set_failed(run, "a message of an unknown kind from the stage", "");
+    }
+}
+
+void agent_run_hear(struct agent_run *run) {
+    while (run->control >= 0) {
+        struct stage_event event = {0};
+        pid_t sender;
+        ssize_t got = receive_with_pid(run->control, &event, sizeof event - 1, &sender);
+        if (got > 0)
+            hear_event(run, &event, sender);
+        else if (got < 0 && errno == EAGAIN)
+            return;
+        else
+            close_fd(&run->control);
+    }
+}
+
+void agent_run_stage_gone(struct agent_run *run) {
+    close_fd(&run->stage_pidfd);
+}
+
+void agent_run_bwrap_gone(struct agent_run *run, int wait_status) {
+    run->bwrap = 0;
+    agent_run_hear(run);
+    if (run->has_status || run->ended.flags & ENDED_FAILED)
+        return;
+    if (run->stopping) {
+        /* Stopped before its end was reported: by KILL, or by what TERM would have done before the start. */
+        run->ended.status = 128 + (run->greeted ? SIGKILL : SIGTERM);
+        return;
+    }
+    char said[512];
+    char how[64];
+    read_diagnostics(run, said, sizeof said);
+    if (WIFSIGNALED(wait_status))
+        snprintf(how, sizeof how, "bwrap was killed by signal %d", WTERMSIG(wait_status));
+    else
+        snprintf(how, sizeof how, "bwrap ended with code %d", WEXITSTATUS(wait_status));
+    set_failed(run, said[0] != '\0' ? said : how, "");
+}
+
+bool agent_run_over(const struct agent_run *run) {
+    return !run->launched || (run->bwrap == 0 && run->control < 0 && run->stage_pidfd < 0);
+}
+
+void agent_run_free(struct agent_run *run) {
+    close_fd(&run->control);
+    close_fd(&run->stage_pidfd);
+    close_fd(&run->diagnostics);
+    free(run);
+}

@@ -1,0 +1,66 @@
+/* One run as the agent sees it: from the fork to the last process of its pid namespace. */
+#ifndef OS_SANDBOX_EXEC_AGENT_RUN_H
+#define OS_SANDBOX_EXEC_AGENT_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "exec/netns.h"
+#include "exec/wire.h"
+
+struct agent_run {
+    struct agent_run *next;
+    uint64_t id;
+    pid_t bwrap;          /* 0 once reaped */
+    int control;          /* the agent's end of the stage's socket; -1 once it ended */
+    int stage_pidfd;      /* -1 before the stage said hello, and once it is gone */
+    int diagnostics;      /* bwrap's stderr */
+    uint64_t deadline_ns; /* when to stop it by itself; 0: never, or done */
+    uint64_t kill_at_ns;  /* when TERM has had its time; 0: not stopping */
+    uint32_t grace_ms;
+    bool stopping;
+    bool launched;   /* bwrap was forked */
+    bool greeted;    /* the stage said hello */
+    bool has_status; /* the stage reported the command's end */
+    struct agent_event ended;
+};
+
+struct agent_context {
+    int helper;
+    struct session_namespaces namespaces;
+};
+
+uint64_t monotonic_ns(void);
+
+/* A run of the request; launched at once unless its deadline is over. NULL: out of memory. Failures are in run->ended. */
+struct agent_run *agent_run_start(const struct agent_context *context, const struct agent_request *request,
+                                  const int *start_fds);
+
+/* TERM to the command's group, KILL to everything after the grace; KILL at once where nothing runs yet. */
+void agent_run_stop(struct agent_run *run);
+
+/* KILL to everything. Needs no fork and no new descriptor. */
+void agent_run_kill(struct agent_run *run);
+
+/* Acts on what is due at the time now: the deadline, the end of the grace. */
+void agent_run_tick(struct agent_run *run, uint64_t now);
+
+/* When the next tick is due, 0: never. */
+uint64_t agent_run_due(const struct agent_run *run);
+
+/* Reads what the stage has said. */
+void agent_run_hear(struct agent_run *run);
+
+/* To be called when stage_pidfd is readable: the stage and everything inside is gone. */
+void agent_run_stage_gone(struct agent_run *run);
+
+/* To be called when bwrap was reaped. */
+void agent_run_bwrap_gone(struct agent_run *run, int wait_status);
+
+/* True when no process of the run is left; run->ended is then complete. */
+bool agent_run_over(const struct agent_run *run);
+
+void agent_run_free(struct agent_run *run);
+
+#endif

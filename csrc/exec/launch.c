@@ -1,0 +1,96 @@
+#include "exec/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "exec/payload.h"
+
+static _Noreturn void fail(int diagnostics, const char *step, int errnum) {
+    dprintf(diagnostics, "%s: %s\n", step, strerror(errnum));
+    _exit(125);
+}
+
+/*
+ * Puts every descriptor at its number in enum launch_fd. Sources are lifted above all targets first, so that none is
+ * overwritten before it was copied.
+ */
+static int place_descriptors(const struct launch *launch, const struct payload *payload) {
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int first_free = LAUNCH_FD_FIRST_MASK + (int)payload->mask_count;
+    const struct {
+        int source;
+        int target;
+    } fixed[] = {
+        {null, 0},
+        {null, 1},
+        {launch->diagnostics, LAUNCH_FD_DIAGNOSTICS},
+        {launch->start_fds[START_FD_PAYLOAD], LAUNCH_FD_ARGUMENTS},
+        {launch->control, LAUNCH_FD_CONTROL},
+        {launch->helper, LAUNCH_FD_HELPER},
+        {launch->start_fds[START_FD_STDIN], LAUNCH_FD_STDIN},
+        {launch->start_fds[START_FD_STDOUT], LAUNCH_FD_STDOUT},
+        {launch->start_fds[START_FD_STDERR], LAUNCH_FD_STDERR},
+        {launch->start_fds[START_FD_PAYLOAD], LAUNCH_FD_PAYLOAD},
+    };
+    enum { FIXED = sizeof fixed / sizeof fixed[0] };
+    int lifted[FIXED];
+    for (int i = 0; i < FIXED; i++)
+        if ((lifted[i] = fcntl(fixed[i].source, F_DUPFD_CLOEXEC, first_free)) < 0)
+            return errno;
+    for (int i = 0; i < FIXED; i++)
+        if (dup2(lifted[i], fixed[i].target) < 0)
+            return errno;
+    for (int target = LAUNCH_FD_FIRST_MASK; target < first_free; target++)
+        if (dup2(0, target) < 0)
+            return errno;
+    return syscall(SYS_close_range, (unsigned)first_free, ~0u, 0u) == 0 ? 0 : errno;
+}
+
+/*
+ * bwrap gets nothing from the command's environment or words: a variable such as LD_PRELOAD must not act outside the
+ * sandbox, and every local user can read its arguments.
+ */
+static _Noreturn void child_main(const struct launch *launch) {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    struct stat facts;
+    int fd = launch->start_fds[START_FD_PAYLOAD];
+    void *data = MAP_FAILED;
+    struct payload payload;
+    if (fstat(fd, &facts) == 0 && facts.st_size > 0)
+        data = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED || payload_decode(data, (size_t)facts.st_size, &payload) != 0)
+        fail(launch->diagnostics, "reading the payload", EPROTO);
+    int errnum = launch->namespaces != NULL ? session_namespaces_enter(launch->namespaces) : 0;
+    if (errnum != 0)
+        fail(launch->diagnostics, "entering the session's namespaces", errnum);
+    if ((errnum = place_descriptors(launch, &payload)) != 0)
+        fail(LAUNCH_FD_DIAGNOSTICS, "placing descriptors", errnum);
+    /* bwrap reads --args from the descriptor's offset on. */
+    if (lseek(LAUNCH_FD_ARGUMENTS, (off_t)payload.arguments_offset, SEEK_SET) < 0)
+        fail(LAUNCH_FD_DIAGNOSTICS, "seeking the arguments", errno);
+    /* After the change of user namespace, which clears it. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    char words[][sizeof LAUNCH_HELPER_PATH] = {"bwrap", "--args", "3", "--", LAUNCH_HELPER_PATH, "stage"};
+    char *const argv[] = {words[0], words[1], words[2], words[3], words[4], words[5], NULL};
+    char *const envp[] = {NULL};
+    execve(payload.bwrap, argv, envp);
+    fail(LAUNCH_FD_DIAGNOSTICS, payload.bwrap, errno);
+}
+
+pid_t launch_run(const struct launch *launch) {
+    pid_t pid = fork();
+    if (pid == 0)
+        child_main(launch);
+    return pid;
+}

@@ -1,0 +1,22 @@
+/* One run's way from the agent into the sandbox: fork, namespaces, descriptors, exec of bwrap. */
+#ifndef OS_SANDBOX_EXEC_LAUNCH_H
+#define OS_SANDBOX_EXEC_LAUNCH_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "exec/netns.h"
+#include "exec/wire.h"
+
+struct launch {
+    const int *start_fds; /* START_FD_COUNT of them */
+    int control;          /* the stage's end of the run's socket */
+    int diagnostics;
+    int helper; /* the helper's own executable */
+    const struct session_namespaces *namespaces; /* NULL: bwrap makes a network namespace */
+};
+
+/* Forks the child that becomes bwrap. Its pid, or -1 with errno. What goes wrong later is written to diagnostics. */
+pid_t launch_run(const struct launch *launch);
+
+#endif

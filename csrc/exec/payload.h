@@ -1,0 +1,63 @@
+/*
+ * The payload of one run: everything its launch and its stage need, in one memfd. The addon writes it, the launched
+ * child and the stage read it in place. Layout: header, then tagged by order; strings are u32 length, bytes, NUL.
+ */
+#ifndef OS_SANDBOX_EXEC_PAYLOAD_H
+#define OS_SANDBOX_EXEC_PAYLOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum mount_check_kind {
+    CHECK_WRITABLE = 1,    /* a bind of the planned file, not read-only */
+    CHECK_READ_ONLY = 2,   /* a bind of the planned file, read-only */
+    CHECK_MASKED_DIR = 3,  /* a read-only directory without any permission */
+    CHECK_MASKED_FILE = 4, /* a read-only file without any permission */
+};
+
+struct payload_check {
+    uint32_t kind;
+    uint64_t device; /* of the planned file, as st_dev; 0 for masks */
+    uint64_t inode;
+    const char *path;
+};
+
+struct payload_limit {
+    uint32_t resource;
+    uint64_t soft;
+    uint64_t hard;
+};
+
+#define PAYLOAD_LIMITS_MAX 32
+
+struct payload {
+    const char *bwrap; /* absolute path */
+    const char *cwd;
+    char **argv; /* NULL-terminated; empty: a probe, the stage ends with 0 after its checks */
+    char **envp;
+    size_t argc;
+    size_t envc;
+    uint32_t file_mode_mask; /* umask */
+    int32_t nice;
+    struct payload_limit limits[PAYLOAD_LIMITS_MAX];
+    size_t limit_count;
+    struct payload_check *checks;
+    size_t check_count;
+    uint32_t mask_count;    /* how many descriptors from LAUNCH_FD_FIRST_MASK on bwrap wants */
+    const char *arguments;  /* bwrap's, NUL-separated, up to the end of the payload */
+    size_t arguments_size;
+    size_t arguments_offset; /* decoded only */
+};
+
+/* Encodes into one block of *size bytes (caller frees). NULL: out of memory or more than 4 GiB. */
+void *payload_encode(const struct payload *payload, size_t *size);
+
+/*
+ * Decodes in place: strings point into data, arrays are allocated (payload_release frees them). 0, or -1 where
+ * the data is cut, has a foreign version, a string without its NUL, or bytes that nothing owns; *out is then empty.
+ */
+int payload_decode(const void *data, size_t size, struct payload *out);
+
+void payload_release(struct payload *payload);
+
+#endif

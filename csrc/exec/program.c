@@ -1,0 +1,127 @@
+#include "exec/program.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What execvp(3) of glibc searches where PATH is not set. */
+#define DEFAULT_PATH "/bin:/usr/bin"
+
+static const char *search_path(char *const *envp) {
+    for (; *envp != NULL; envp++)
+        if (strncmp(*envp, "PATH=", 5) == 0)
+            return *envp + 5;
+    return DEFAULT_PATH;
+}
+
+/* execve, and as execvp(3) does, the shell for a file without a format. Returns errno. */
+static int try_exec(const char *file, const struct payload *payload, char **shell_argv) {
+    execve(file, payload->argv, payload->envp);
+    if (errno == ENOEXEC) {
+        shell_argv[1] = (char *)(uintptr_t)file;
+        execve("/bin/sh", shell_argv, payload->envp);
+    }
+    return errno;
+}
+
+/* As execvp(3): EACCES is remembered, what is not there is passed over. Returns errno of the best failure. */
+static int search_and_exec(const struct payload *payload, char **shell_argv) {
+    const char *name = payload->argv[0];
+    if (strchr(name, '/') != NULL)
+        return try_exec(name, payload, shell_argv);
+    if (name[0] == '\0')
+        return ENOENT;
+    int best = ENOENT;
+    char file[4096];
+    const char *next = search_path(payload->envp);
+    while (next != NULL) {
+        const char *folder = next;
+        const char *end = strchrnul(folder, ':');
+        next = *end == ':' ? end + 1 : NULL;
+        int written = snprintf(file, sizeof file, "%.*s%s%s", (int)(end - folder), folder, end == folder ? "" : "/", name);
+        if (written < 0 || (size_t)written >= sizeof file)
+            continue;
+        int errnum = try_exec(file, payload, shell_argv);
+        if (errnum != ENOENT && errnum != ENOTDIR && errnum != ESTALE && errnum != ENODEV && errnum != ETIMEDOUT)
+            best = errnum;
+        if (best != ENOENT && best != EACCES)
+            return best;
+    }
+    return best;
+}
+
+static void reset_signals(void) {
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    for (int number = 1; number < NSIG; number++)
+        sigaction(number, &action, NULL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* What Node may have raised since the agent started, the command gets as far as the agent's own limits reach. */
+static int apply_limits(const struct payload *payload) {
+    for (size_t i = 0; i < payload->limit_count; i++) {
+        struct rlimit limit = {.rlim_cur = payload->limits[i].soft, .rlim_max = payload->limits[i].hard};
+        struct rlimit own;
+        int resource = (int)payload->limits[i].resource;
+        if (getrlimit(resource, &own) != 0)
+            return errno;
+        if (limit.rlim_max > own.rlim_max)
+            limit.rlim_max = own.rlim_max;
+        if (limit.rlim_cur > limit.rlim_max)
+            limit.rlim_cur = limit.rlim_max;
+        if (setrlimit(resource, &limit) != 0)
+            return errno;
+    }
+    if (payload->nice > getpriority(PRIO_PROCESS, 0))
+        setpriority(PRIO_PROCESS, 0, payload->nice);
+    return 0;
+}
+
+/* In the child of vfork: what it writes to result, the parent sees. */
+static _Noreturn void child_main(const struct payload *payload, char **shell_argv, volatile struct program_result *result) {
+    setsid();
+    reset_signals();
+    umask((mode_t)payload->file_mode_mask);
+    syscall(SYS_close_range, 3u, ~0u, 0u);
+    int errnum = 0;
+    enum program_failure failure = PROGRAM_NO_EXEC;
+    if (chdir(payload->cwd) != 0) {
+        errnum = errno;
+        failure = PROGRAM_NO_CWD;
+    } else if ((errnum = apply_limits(payload)) != 0) {
+        failure = PROGRAM_NO_LIMIT;
+    } else {
+        errnum = search_and_exec(payload, shell_argv);
+    }
+    result->errnum = errnum;
+    result->failure = failure;
+    _exit(127);
+}
+
+struct program_result program_start(const struct payload *payload) {
+    volatile struct program_result result = {.pid = -1};
+    char **shell_argv = calloc(payload->argc + 2, sizeof *shell_argv);
+    if (shell_argv == NULL)
+        return (struct program_result){.pid = -1, .failure = PROGRAM_NO_FORK, .errnum = ENOMEM};
+    shell_argv[0] = (char *)(uintptr_t)"/bin/sh";
+    for (size_t i = 1; i < payload->argc; i++)
+        shell_argv[i + 1] = payload->argv[i];
+    /* vfork: the child borrows this memory until exec, so a failure comes back as plain data. */
+    pid_t pid = vfork();
+    if (pid == 0)
+        child_main(payload, shell_argv, &result);
+    int fork_errno = errno;
+    free(shell_argv);
+    if (pid < 0)
+        return (struct program_result){.pid = -1, .failure = PROGRAM_NO_FORK, .errnum = fork_errno};
+    return (struct program_result){
+        .pid = result.failure == PROGRAM_STARTED ? pid : -1, .failure = result.failure, .errnum = result.errnum};
+}

@@ -1,0 +1,149 @@
+#include "exec/stage.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "exec/mount_check.h"
+#include "exec/payload.h"
+#include "exec/program.h"
+#include "exec/wire.h"
+
+/* Exit statuses of the stage itself; nobody reads them but a person who traces it: results go over the socket. */
+enum { STAGE_DONE = 0, STAGE_BROKEN = 125 };
+
+static void tell(enum stage_event_type type, int status, const char *text) {
+    struct stage_event event = {.type = type, .status = status};
+    snprintf(event.text, sizeof event.text, "%s", text);
+    send(LAUNCH_FD_CONTROL, &event, offsetof(struct stage_event, text) + strlen(event.text) + 1, MSG_NOSIGNAL);
+}
+
+static int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int fail(const char *format, ...) {
+    char text[AGENT_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    tell(STAGE_ERROR, 0, text);
+    return STAGE_BROKEN;
+}
+
+static int map_payload(struct payload *payload) {
+    struct stat facts;
+    if (fstat(LAUNCH_FD_PAYLOAD, &facts) != 0 || facts.st_size <= 0)
+        return -1;
+    void *data = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, LAUNCH_FD_PAYLOAD, 0);
+    return data == MAP_FAILED ? -1 : payload_decode(data, (size_t)facts.st_size, payload);
+}
+
+/* The command's own stdio onto 0 to 2; everything else that came along is closed, but for the socket. */
+static int take_stdio(void) {
+    if (dup2(LAUNCH_FD_STDIN, 0) < 0 || dup2(LAUNCH_FD_STDOUT, 1) < 0 || dup2(LAUNCH_FD_STDERR, 2) < 0)
+        return -1;
+    close(LAUNCH_FD_ARGUMENTS);
+    return (int)syscall(SYS_close_range, LAUNCH_FD_CONTROL + 1u, ~0u, 0u);
+}
+
+/* A command that cannot start fails as in a shell: a line on its stderr and 127, or 126 for what may not be executed. */
+static int command_not_started(const struct payload *payload, const struct program_result *result) {
+    bool no_cwd = result->failure == PROGRAM_NO_CWD;
+    const char *what = no_cwd ? "cannot enter" : "cannot run";
+    dprintf(2, "os-sandbox: %s %s: %s\n", what, no_cwd ? payload->cwd : payload->argv[0], strerror(result->errnum));
+    return no_cwd || result->errnum == ENOENT || result->errnum == ENOTDIR ? 127 : 126;
+}
+
+/* Sends what the agent asks for to the command's group. False when the agent is gone. */
+static bool serve_control(pid_t command) {
+    struct stage_request request;
+    ssize_t got = recv(LAUNCH_FD_CONTROL, &request, sizeof request, MSG_DONTWAIT);
+    if (got == (ssize_t)sizeof request)
+        kill(-command, request.signal);
+    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+/* Reaps all there is. True when the command itself ended, with its status as a shell would show it. */
+static bool reap(pid_t command, int *status) {
+    int wait_status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0) {
+        if (pid != command)
+            continue;
+        *status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+        return true;
+    }
+    return false;
+}
+
+/* Until the command ends or the agent does. The kernel kills whatever is left when pid 1 returns. */
+static int supervise(pid_t command, int signals) {
+    struct pollfd waiting[] = {{.fd = signals, .events = POLLIN}, {.fd = LAUNCH_FD_CONTROL, .events = POLLIN}};
+    for (;;) {
+        int status;
+        if (reap(command, &status)) {
+            tell(STAGE_EXIT, status, "");
+            return STAGE_DONE;
+        }
+        if (poll(waiting, 2, -1) < 0 && errno != EINTR)
+            return fail("poll: %s", strerror(errno));
+        struct signalfd_siginfo info;
+        while (waiting[0].revents != 0 && read(signals, &info, sizeof info) > 0)
+            ;
+        if (waiting[1].revents != 0 && !serve_control(command))
+            return STAGE_BROKEN;
+    }
+}
+
+int stage_main(void) {
+    /* A command must not reach pid 1 through /proc or ptrace, nor the helper's file through /proc/1/exe. */
+    prctl(PR_SET_DUMPABLE, 0);
+    struct payload payload;
+    if (map_payload(&payload) != 0)
+        return fail("the stage cannot read its payload");
+    tell(STAGE_HELLO, 0, "");
+    for (size_t i = 0; i < payload.check_count; i++) {
+        char text[AGENT_TEXT_MAX - 64];
+        if (mount_check(&payload.checks[i], text, sizeof text) != 0)
+            return fail("mount check failed: %s", text);
+    }
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    if (take_stdio() != 0)
+        return fail("the stage cannot take its descriptors: %s", strerror(errno));
+    if (payload.argc == 0) {
+        tell(STAGE_EXIT, 0, "");
+        return STAGE_DONE;
+    }
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    int signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signals < 0)
+        return fail("signalfd: %s", strerror(errno));
+    struct program_result result = program_start(&payload);
+    if (result.failure == PROGRAM_NO_FORK || result.failure == PROGRAM_NO_LIMIT)
+        return fail("cannot start a process in the sandbox: %s", strerror(result.errnum));
+    if (result.failure != PROGRAM_STARTED) {
+        tell(STAGE_EXIT, command_not_started(&payload, &result), "");
+        return STAGE_DONE;
+    }
+    /* The pipes are the command's alone: a reader must see their end, a writer EPIPE, when the command closes them. */
+    close(0);
+    close(1);
+    close(2);
+    return supervise(result.pid, signals);
+}

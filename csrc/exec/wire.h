@@ -1,0 +1,78 @@
+/*
+ * Messages between the addon, the agent and the stages. Sender and receiver come from one build and run on one
+ * machine: plain structs over SOCK_SEQPACKET, checked by version and size.
+ */
+#ifndef OS_SANDBOX_EXEC_WIRE_H
+#define OS_SANDBOX_EXEC_WIRE_H
+
+#include <stdint.h>
+
+#define WIRE_VERSION 1u
+
+/* The agent's end of the addon's socket. */
+#define AGENT_SOCKET_FD 3
+
+/* Addon → agent. */
+enum agent_request_type { AGENT_START = 1, AGENT_STOP = 2 };
+
+/* What AGENT_START carries by SCM_RIGHTS, in this order. */
+enum agent_start_fd { START_FD_PAYLOAD, START_FD_STDIN, START_FD_STDOUT, START_FD_STDERR, START_FD_COUNT };
+
+struct agent_request {
+    uint32_t version;
+    uint32_t type;
+    uint64_t run;
+    uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
+    uint32_t grace_ms;    /* between TERM and KILL */
+    uint32_t own_network; /* 1: bwrap makes the network namespace, the session's is not entered */
+};
+
+/* Agent → addon. The text is cut to what is used when sent. */
+enum agent_event_type { AGENT_READY = 1, AGENT_ENDED = 2 };
+
+enum agent_ended_flags {
+    ENDED_TIMED_OUT = 1u << 0,
+    ENDED_FAILED = 1u << 1, /* the sandbox itself failed: text says why, status means nothing */
+};
+
+#define AGENT_TEXT_MAX 1024
+
+struct agent_event {
+    uint32_t version;
+    uint32_t type;
+    uint64_t run;
+    uint32_t flags;
+    int32_t status; /* AGENT_ENDED: exit code, 128+n for a signal. AGENT_READY: errno of the session's namespaces, 0 = made */
+    char text[AGENT_TEXT_MAX];
+};
+
+/* Stage → agent, on the run's own socket. */
+enum stage_event_type { STAGE_HELLO = 1, STAGE_EXIT = 2, STAGE_ERROR = 3 };
+
+struct stage_event {
+    uint32_t type;
+    int32_t status; /* STAGE_EXIT: exit code, 128+n for a signal */
+    char text[AGENT_TEXT_MAX];
+};
+
+/* Agent → stage: a signal for the command's process group. */
+struct stage_request {
+    int32_t signal;
+};
+
+/* Descriptors as bwrap and the stage find them. */
+enum launch_fd {
+    LAUNCH_FD_DIAGNOSTICS = 2, /* bwrap's stderr: a memfd that cannot grow */
+    LAUNCH_FD_ARGUMENTS = 3,   /* bwrap --args */
+    LAUNCH_FD_CONTROL = 4,
+    LAUNCH_FD_HELPER = 5,
+    LAUNCH_FD_STDIN = 6,
+    LAUNCH_FD_STDOUT = 7,
+    LAUNCH_FD_STDERR = 8,
+    LAUNCH_FD_PAYLOAD = 9,
+    LAUNCH_FD_FIRST_MASK = 10, /* one descriptor of /dev/null per masked file */
+};
+
+#define LAUNCH_HELPER_PATH "/proc/self/fd/5"
+
+#endif

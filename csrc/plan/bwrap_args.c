@@ -1,0 +1,74 @@
+#include "plan/bwrap_args.h"
+
+#include <stdio.h>
+
+/*
+ * --unshare-user also for root, who would keep capabilities otherwise. No --new-session: the stage calls setsid().
+ * /dev is a tmpfs of bwrap's: closed after /dev/shm was mounted in it.
+ */
+static const char *const isolation[] = {
+    "--unshare-user",   "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--as-pid-1",
+    "--die-with-parent", "--cap-drop",   "ALL",
+};
+static const char *const devices[] = {
+    "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
+};
+/* A writable /proc holds core_pattern and sysrq for root: nothing in it may be written. */
+static const char *const own_proc[] = {"--proc", "/proc", "--remount-ro", "/proc"};
+static const char *const host_proc[] = {"--ro-bind", "/proc", "/proc"};
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static int push(struct strvec *out, const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strvec_push(out, words[i]) != 0)
+            return -1;
+    return 0;
+}
+
+static int push_mount(const struct mount *mount, int mask_fd, struct strvec *out) {
+    char fd[16];
+    snprintf(fd, sizeof fd, "%d", mask_fd);
+    const char *path = mount->path;
+    switch (mount->kind) {
+    case MOUNT_WRITABLE:
+    case MOUNT_PIN:
+        return push(out, (const char *const[]){"--bind", path, path}, 3);
+    case MOUNT_READ_ONLY:
+        return push(out, (const char *const[]){"--ro-bind", path, path}, 3);
+    case MOUNT_MASK_DIR:
+        return push(out, (const char *const[]){"--perms", "0000", "--tmpfs", path, "--remount-ro", path}, 6);
+    case MOUNT_MASK_FILE:
+        return push(out, (const char *const[]){"--perms", "0000", "--ro-bind-data", fd, path}, 5);
+    }
+    return -1;
+}
+
+int bwrap_args_from_plan(const struct mount_plan *plan, const struct bwrap_features *features, int first_mask_fd,
+                         struct strvec *out, unsigned *mask_files, struct error *err) {
+    const char *const root[] = {plan->root_writable ? "--bind" : "--ro-bind", "/", "/"};
+    *mask_files = 0;
+    int result = push(out, isolation, COUNT(isolation));
+    if (result == 0 && !features->session_network)
+        result = strvec_push(out, "--unshare-net");
+    if (result == 0 && features->disable_userns)
+        result = strvec_push(out, "--disable-userns");
+    if (result == 0)
+        result = push(out, root, COUNT(root));
+    if (result == 0)
+        result = push(out, devices, COUNT(devices));
+    if (result == 0)
+        result = features->fresh_proc ? push(out, own_proc, COUNT(own_proc)) : push(out, host_proc, COUNT(host_proc));
+    for (size_t i = 0; result == 0 && i < plan->count; i++) {
+        result = push_mount(&plan->items[i], first_mask_fd + (int)*mask_files, out);
+        if (plan->items[i].kind == MOUNT_MASK_FILE)
+            ++*mask_files;
+    }
+    if (result == 0)
+        result = push(out, (const char *const[]){"--chdir", "/"}, 2);
+    if (result != 0)
+        return error_memory(err);
+    if (out->count > BWRAP_ARGUMENTS_MAX)
+        return error_set(err, ERROR_HOST, 0, "the mount plan has %zu mounts, more than bwrap takes", plan->count);
+    return 0;
+}

@@ -1,0 +1,175 @@
+#include "platform/linux/prepare.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "exec/payload.h"
+#include "exec/wire.h"
+#include "platform/linux/thread_rights.h"
+#include "platform/resolve.h"
+
+static const enum mount_check_kind check_kinds[] = {
+    [MOUNT_WRITABLE] = CHECK_WRITABLE,     [MOUNT_READ_ONLY] = CHECK_READ_ONLY,     [MOUNT_PIN] = CHECK_WRITABLE,
+    [MOUNT_MASK_DIR] = CHECK_MASKED_DIR, [MOUNT_MASK_FILE] = CHECK_MASKED_FILE,
+};
+
+/* Pins are directories that the rules did not name: the stage compares them with what they are now. */
+static int identify_pins(struct mount_plan *plan, struct error *err) {
+    for (size_t i = 0; i < plan->count; i++) {
+        struct mount *mount = &plan->items[i];
+        if (mount->kind != MOUNT_PIN)
+            continue;
+        struct resolved_path file;
+        enum resolve_outcome outcome = path_resolve(mount->path, &file, err);
+        if (outcome == RESOLVE_FAILED)
+            return -1;
+        bool same = outcome == RESOLVE_FOUND && strcmp(file.path, mount->path) == 0;
+        mount->device = file.device;
+        mount->inode = file.inode;
+        resolved_path_clear(&file);
+        if (!same)
+            return error_set(err, ERROR_HOST, 0, "%s was replaced while the sandbox was set up", mount->path);
+    }
+    return 0;
+}
+
+static struct payload_check *checks_from_plan(const struct mount_plan *plan) {
+    struct payload_check *checks = calloc(plan->count + 1, sizeof *checks);
+    for (size_t i = 0; checks != NULL && i < plan->count; i++)
+        checks[i] = (struct payload_check){.kind = check_kinds[plan->items[i].kind],
+                                           .device = plan->items[i].device,
+                                           .inode = plan->items[i].inode,
+                                           .path = plan->items[i].path};
+    return checks;
+}
+
+/* The process's umask without setting it: umask(2) can only be read by writing, which other threads would see. */
+static uint32_t current_umask(void) {
+    char text[1024];
+    cleanup_fd int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (got <= 0)
+        return 022;
+    text[got] = '\0';
+    const char *line = strstr(text, "\nUmask:");
+    return line == NULL ? 022 : (uint32_t)strtoul(line + strlen("\nUmask:"), NULL, 8);
+}
+
+/*
+ * What a child of Node would inherit. Commands get half of the descriptors: the kernel counts descriptors in flight per
+ * user against the sender's limit, and the agent, with the whole, must still be able to pass some.
+ */
+static void current_limits(struct payload *payload) {
+    for (int resource = 0; resource < RLIM_NLIMITS && payload->limit_count < PAYLOAD_LIMITS_MAX; resource++) {
+        struct rlimit limit;
+        if (getrlimit((__rlimit_resource_t)resource, &limit) != 0)
+            continue;
+        if (resource == RLIMIT_NOFILE && limit.rlim_max != RLIM_INFINITY && limit.rlim_max >= 2) {
+            limit.rlim_max /= 2;
+            limit.rlim_cur = limit.rlim_cur < limit.rlim_max ? limit.rlim_cur : limit.rlim_max;
+        }
+        payload->limits[payload->limit_count++] = (struct payload_limit){
+            .resource = (uint32_t)resource, .soft = limit.rlim_cur, .hard = limit.rlim_max};
+    }
+    payload->nice = getpriority(PRIO_PROCESS, 0);
+    payload->file_mode_mask = current_umask();
+}
+
+static int repair_tmpdir(struct strvec *env, struct error *err) {
+    for (size_t i = 0; i < env->count; i++) {
+        struct stat facts;
+        if (strncmp(env->items[i], "TMPDIR=", 7) != 0 || (stat(env->items[i] + 7, &facts) == 0 && S_ISDIR(facts.st_mode)))
+            continue;
+        char *repaired = strdup("TMPDIR=/tmp");
+        if (repaired == NULL)
+            return error_memory(err);
+        free(env->items[i]);
+        env->items[i] = repaired;
+    }
+    return 0;
+}
+
+static char *join_arguments(const struct strvec *arguments, size_t *size) {
+    *size = 0;
+    for (size_t i = 0; i < arguments->count; i++)
+        *size += strlen(arguments->items[i]) + 1;
+    char *joined = malloc(*size + 1);
+    char *at = joined;
+    for (size_t i = 0; joined != NULL && i < arguments->count; i++)
+        at = stpcpy(at, arguments->items[i]) + 1;
+    return joined;
+}
+
+static int write_memfd(const void *data, size_t size, int *out, struct error *err) {
+    cleanup_fd int fd = memfd_create("os-sandbox-run", MFD_CLOEXEC);
+    if (fd < 0)
+        return error_set(err, ERROR_HOST, errno, "memfd_create");
+    for (size_t done = 0; done < size;) {
+        ssize_t written = write(fd, (const char *)data + done, size - done);
+        if (written < 0 && errno != EINTR)
+            return error_set(err, ERROR_HOST, errno, "writing a run's payload");
+        done += written < 0 ? 0 : (size_t)written;
+    }
+    *out = steal_fd(&fd);
+    return 0;
+}
+
+static int write_payload(struct prepare_request *request, const struct mount_plan *plan, int *out, struct error *err) {
+    struct strvec arguments = {0};
+    unsigned mask_files = 0;
+    int result =
+        bwrap_args_from_plan(plan, &request->features, LAUNCH_FD_FIRST_MASK, &arguments, &mask_files, err);
+    size_t arguments_size = 0;
+    cleanup_free char *joined = result == 0 ? join_arguments(&arguments, &arguments_size) : NULL;
+    cleanup_free struct payload_check *checks = checks_from_plan(plan);
+    strvec_clear(&arguments);
+    if (result != 0)
+        return -1;
+    struct payload payload = {.bwrap = request->bwrap,
+                              .cwd = request->cwd,
+                              .argv = request->argv.items,
+                              .argc = request->argv.count,
+                              .envp = request->env.items,
+                              .envc = request->env.count,
+                              .checks = checks,
+                              .check_count = plan->count,
+                              .mask_count = mask_files,
+                              .arguments = joined,
+                              .arguments_size = arguments_size};
+    current_limits(&payload);
+    size_t size = 0;
+    cleanup_free void *data = joined != NULL && checks != NULL ? payload_encode(&payload, &size) : NULL;
+    return data == NULL ? error_memory(err) : write_memfd(data, size, out, err);
+}
+
+int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec *warnings, struct error *err) {
+    struct fs_rules rules = {0};
+    struct mount_plan plan = {0};
+    struct thread_rights rights;
+    *payload_fd = -1;
+    thread_rights_lower(&rights);
+    int result = fs_rules_resolve(request->fs, &request->place, &rules, err);
+    if (result == 0)
+        result = mount_plan_build(&rules, &plan, err);
+    if (result == 0)
+        result = identify_pins(&plan, err);
+    if (result == 0)
+        result = repair_tmpdir(&request->env, err);
+    thread_rights_restore(&rights);
+    if (result == 0 && strvec_push_all(warnings, &rules.warnings) != 0)
+        result = error_memory(err);
+    if (result == 0)
+        result = write_payload(request, &plan, payload_fd, err);
+    mount_plan_clear(&plan);
+    fs_rules_clear(&rules);
+    return result;
+}

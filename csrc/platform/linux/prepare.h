@@ -1,0 +1,27 @@
+/* Everything about a run that can be done before it starts, on a thread of the pool: rules, plan, payload. */
+#ifndef OS_SANDBOX_PLATFORM_LINUX_PREPARE_H
+#define OS_SANDBOX_PLATFORM_LINUX_PREPARE_H
+
+#include "base/error.h"
+#include "base/strvec.h"
+#include "plan/bwrap_args.h"
+#include "policy/fs_rules.h"
+
+struct prepare_request {
+    const char *bwrap;
+    struct bwrap_features features;
+    const struct fs_options *fs;
+    struct fs_place place;
+    const char *cwd;    /* where the command starts; absolute */
+    struct strvec argv; /* empty: a probe */
+    struct strvec env;
+};
+
+/*
+ * Resolves the rules with a command's rights, builds the plan and writes the payload to a memfd, at *payload_fd
+ * (the caller closes). Warnings are appended to *warnings. TMPDIR, where it names no directory, becomes /tmp.
+ * 0, or -1 with *payload_fd -1.
+ */
+int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec *warnings, struct error *err);
+
+#endif

@@ -1,0 +1,181 @@
+#include "platform/resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+
+/* path_resolution(7): the kernel's own limit. */
+#define SYMLINKS_MAX 40
+
+/* The walk's state: where it is, as a descriptor and as text, and what is still to be walked. */
+struct walk {
+    int at;
+    char *real;
+    char *rest; /* without a leading slash */
+    struct strvec link_folders;
+    int links;
+};
+
+static void walk_clear(struct walk *walk) {
+    close_fd(&walk->at);
+    free(walk->real);
+    free(walk->rest);
+    strvec_clear(&walk->link_folders);
+}
+
+static int walk_to_root(struct walk *walk) {
+    close_fd(&walk->at);
+    free(walk->real);
+    walk->real = strdup("/");
+    walk->at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return walk->at < 0 || walk->real == NULL ? -1 : 0;
+}
+
+static int walk_up(struct walk *walk) {
+    int parent = openat(walk->at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (parent < 0)
+        return -1;
+    close_fd(&walk->at);
+    walk->at = parent;
+    char *slash = strrchr(walk->real, '/');
+    if (slash != NULL)
+        slash[slash == walk->real ? 1 : 0] = '\0';
+    return 0;
+}
+
+/* Puts the symlink's target before the rest; an absolute one starts again at the root. */
+static int walk_link(struct walk *walk, int link) {
+    char target[PATH_MAX];
+    ssize_t length = readlinkat(link, "", target, sizeof target - 1);
+    if (length < 0)
+        return -1;
+    target[length] = '\0';
+    if (++walk->links > SYMLINKS_MAX) {
+        errno = ELOOP;
+        return -1;
+    }
+    size_t size = (size_t)length + 1 + strlen(walk->rest) + 1;
+    char *rest = malloc(size);
+    if (rest == NULL || strvec_push(&walk->link_folders, walk->real) != 0) {
+        free(rest);
+        return -1;
+    }
+    snprintf(rest, size, "%s/%s", target, walk->rest);
+    free(walk->rest);
+    walk->rest = rest;
+    return target[0] == '/' ? walk_to_root(walk) : 0;
+}
+
+/* One component, by descriptors: what was looked at is what is entered, whoever swaps names meanwhile. */
+static int walk_step(struct walk *walk, const char *name) {
+    cleanup_fd int next = openat(walk->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct stat facts;
+    if (next < 0 || fstat(next, &facts) != 0)
+        return -1;
+    if (S_ISLNK(facts.st_mode))
+        return walk_link(walk, next);
+    char *real = path_join(walk->real[1] == '\0' ? "" : walk->real, name);
+    if (real == NULL)
+        return -1;
+    free(walk->real);
+    walk->real = real;
+    close_fd(&walk->at);
+    walk->at = steal_fd(&next);
+    return 0;
+}
+
+static int walk_all(struct walk *walk) {
+    while (walk->rest[0] != '\0') {
+        char name[NAME_MAX + 1];
+        size_t length = strcspn(walk->rest, "/");
+        if (length > NAME_MAX) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        memcpy(name, walk->rest, length);
+        name[length] = '\0';
+        size_t used = length + strspn(walk->rest + length, "/");
+        memmove(walk->rest, walk->rest + used, strlen(walk->rest + used) + 1);
+        if (length == 0 || strcmp(name, ".") == 0)
+            continue;
+        if ((strcmp(name, "..") == 0 ? walk_up(walk) : walk_step(walk, name)) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static enum resolve_outcome refused(int errnum, const char *path, struct error *err) {
+    switch (errnum) {
+    case ENOENT:
+    case ENOTDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+        return RESOLVE_ABSENT;
+    case EACCES:
+    case EPERM:
+        return RESOLVE_UNREACHABLE;
+    default:
+        error_set(err, ERROR_HOST, errnum, "%s", path);
+        return RESOLVE_FAILED;
+    }
+}
+
+static enum resolve_outcome found(int fd, char **path, struct resolved_path *out, struct error *err) {
+    struct stat facts;
+    if (*path == NULL || fstat(fd, &facts) != 0)
+        return refused(*path == NULL ? ENOMEM : errno, *path == NULL ? "resolving a path" : *path, err);
+    *out = (struct resolved_path){.path = *path,
+                                  .device = facts.st_dev,
+                                  .inode = facts.st_ino,
+                                  .mode = facts.st_mode,
+                                  .owner = facts.st_uid};
+    *path = NULL;
+    return RESOLVE_FOUND;
+}
+
+enum resolve_outcome path_resolve(const char *path, struct resolved_path *out, struct error *err) {
+    *out = (struct resolved_path){0};
+    if (path_is_normal(path)) {
+        /* One call tells that the text is the truth already: no symlink on the way, the last component included. */
+        struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE_NO_SYMLINKS};
+        cleanup_fd int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+        if (fd < 0 && errno != ELOOP && errno != EACCES)
+            return refused(errno, path, err);
+        struct stat facts;
+        if (fd >= 0 && fstat(fd, &facts) == 0 && !S_ISLNK(facts.st_mode)) {
+            cleanup_free char *copy = strdup(path);
+            return found(fd, &copy, out, err);
+        }
+    }
+    struct walk walk = {.at = -1, .rest = strdup(path)};
+    enum resolve_outcome outcome;
+    if (walk.rest == NULL || walk_to_root(&walk) != 0 || walk_all(&walk) != 0)
+        outcome = refused(errno, path, err);
+    else
+        outcome = found(walk.at, &walk.real, out, err);
+    struct stat folder;
+    if (outcome == RESOLVE_UNREACHABLE)
+        out->owner = fstat(walk.at, &folder) == 0 ? folder.st_uid : 0;
+    if (outcome == RESOLVE_FOUND) {
+        out->link_folders = walk.link_folders;
+        walk.link_folders = (struct strvec){0};
+    }
+    walk_clear(&walk);
+    return outcome;
+}
+
+void resolved_path_clear(struct resolved_path *resolved) {
+    free(resolved->path);
+    strvec_clear(&resolved->link_folders);
+    *resolved = (struct resolved_path){0};
+}

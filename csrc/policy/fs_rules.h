@@ -1,0 +1,58 @@
+/*
+ * The file rules of one run: the options' entries and the defaults, resolved to files for a machine's cwd at the moment
+ * the run starts. Looks at the file system through platform/resolve.h; decides nothing about mounts.
+ */
+#ifndef OS_SANDBOX_POLICY_FS_RULES_H
+#define OS_SANDBOX_POLICY_FS_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/strvec.h"
+#include "policy/options.h"
+
+enum fs_rule_kind {
+    FS_ALLOW_WRITE,
+    FS_DENY_WRITE,
+    FS_DENY_READ, /* and with it writing */
+};
+
+struct fs_rule {
+    enum fs_rule_kind kind;
+    char *path; /* normal, free of symlinks; owned */
+    uint64_t device;
+    uint64_t inode;
+    bool directory;
+};
+
+struct fs_rules {
+    struct fs_rule *items;
+    size_t count;
+    size_t capacity;
+    struct strvec warnings; /* what a person should know, whole sentences */
+};
+
+struct fs_place {
+    const char *home;
+    const char *tmpdir;
+    const char *cwd; /* the machine's; absolute */
+    const struct strvec *additional_dirs;
+};
+
+/*
+ * All rules of a run. A write root that is not there is not granted; one that leads through a symlink which commands
+ * could have put there (it lies inside another write root) is neither, with a warning. Deny entries that match nothing
+ * make no rule. A deny entry that this version cannot enforce is an error (ERROR_OPTIONS), so that nothing runs open.
+ * 0, or -1 with *out empty.
+ */
+int fs_rules_resolve(const struct fs_options *options, const struct fs_place *place, struct fs_rules *out,
+                     struct error *err);
+
+void fs_rules_clear(struct fs_rules *rules);
+
+/* An entry's absolute path: "~" and "~/x" from home, relative ones from base. NULL: out of memory. The caller frees. */
+char *fs_entry_expand(const char *entry, const char *base, const char *home);
+
+#endif

@@ -1,0 +1,53 @@
+/* The known option keys, as data: the parser and (through options_schema_json) the JS side both work from it.
+ */
+#ifndef OS_SANDBOX_POLICY_OPTION_TABLE_H
+#define OS_SANDBOX_POLICY_OPTION_TABLE_H
+
+#include <stddef.h>
+
+#define OPTION_LIST_MAX 10000            /* entries of one list, keys of one map */
+#define OPTION_STRING_MAX 65536          /* bytes of one string */
+#define OPTION_DOCUMENT_MAX (16u << 20u) /* bytes of the whole document */
+
+enum option_kind {
+    OPTION_OBJECT,
+    OPTION_STRINGS,
+    OPTION_STRING,
+    OPTION_BOOLEAN,
+    OPTION_NUMBER,
+    OPTION_FUNCTION,
+    OPTION_STRING_LISTS, /* any key → list of strings */
+};
+
+/* What the strings of a list are. */
+enum option_entry {
+    OPTION_ENTRY_TEXT,
+    OPTION_ENTRY_PATH,
+    OPTION_ENTRY_DOMAIN,
+};
+
+enum option_support {
+    OPTION_HONOURED,
+    OPTION_LATER, /* part of the interface, not of this version: refused unless the value changes nothing */
+};
+
+struct option_row {
+    const char *group; /* the object it is a key of: "" for the options themselves */
+    const char *key;
+    enum option_kind kind;
+    enum option_support support;
+    enum option_entry entry;
+    size_t offset;     /* of its member in struct options, for what is stored */
+    const char *inert; /* OPTION_LATER: a JSON list of the values that change nothing, or NULL */
+};
+
+/* The row of a key in a group, or NULL. */
+const struct option_row *option_table_find(const char *group, const char *key);
+
+/* Rows in their order, NULL past the end. */
+const struct option_row *option_table_row(size_t index);
+
+/* The kind's name in the schema. */
+const char *option_kind_name(enum option_kind kind);
+
+#endif

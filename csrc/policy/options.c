@@ -1,0 +1,295 @@
+#include "policy/options.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "policy/domain_pattern.h"
+#include "policy/json_util.h"
+#include "policy/option_table.h"
+
+#define PLACE_SIZE 256 /* group, key, quoted map key and index, each bounded */
+
+static inline void cleanup_json_fn(json_t **slot) {
+    json_decref(*slot);
+}
+
+#define cleanup_json __attribute__((cleanup(cleanup_json_fn)))
+
+static int fail(struct error *err, const char *place, const char *expected, const json_t *found,
+                const char *reason) {
+    char what[JSON_FOUND_SIZE];
+    json_describe(found, what);
+    bool more = reason != NULL;
+    return error_set(err, ERROR_OPTIONS, 0, "%s: expected %s, found %s%s%s%s", place, expected, what,
+                     more ? " (" : "", more ? reason : "", more ? ")" : "");
+}
+
+/* "group.key", or with ["…"] where the key is not a short word. */
+static void place_of_key(const char *group, const char *key, char place[PLACE_SIZE]) {
+    static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$";
+    size_t length = strlen(key);
+    if (length > 0 && length < JSON_FOUND_SIZE && strspn(key, word) == length) {
+        snprintf(place, PLACE_SIZE, "%s%s%s", group, *group == '\0' ? "" : ".", key);
+        return;
+    }
+    char quoted[JSON_FOUND_SIZE];
+    json_escape_text(key, length, true, quoted, sizeof quoted);
+    snprintf(place, PLACE_SIZE, "%s[%s]", *group == '\0' ? "options" : group, quoted);
+}
+
+static int check_path(const char *text, struct error *reason) {
+    if (strlen(text) >= PATH_MAX)
+        return error_set(reason, ERROR_OPTIONS, 0, "a path has at most %d bytes", PATH_MAX - 1);
+    if (text[0] == '~' && text[1] != '\0' && text[1] != '/')
+        return error_set(reason, ERROR_OPTIONS, 0, "only \"~\" and \"~/…\" stand for a home directory");
+    return 0;
+}
+
+static int check_domain(const char *text, struct error *reason) {
+    struct domain_pattern pattern;
+    return domain_pattern_parse(text, &pattern, reason);
+}
+
+static const struct entry_rule {
+    const char *one, *many;
+    int (*check)(const char *text, struct error *reason);
+} entry_rules[] = {
+    [OPTION_ENTRY_TEXT] = {"a non-empty string", "a list of non-empty strings", NULL},
+    [OPTION_ENTRY_PATH] = {"a path", "a list of paths", check_path},
+    [OPTION_ENTRY_DOMAIN] = {"a domain pattern", "a list of domain patterns", check_domain},
+};
+
+static int check_entry(const json_t *value, const struct entry_rule *rule, const char *place,
+                       struct error *err) {
+    if (!json_is_string(value))
+        return fail(err, place, rule->one, value, NULL);
+    const char *text = json_string_value(value);
+    size_t length = json_string_length(value);
+    if (length == 0)
+        return fail(err, place, rule->one, value, "it is empty");
+    if (strlen(text) != length)
+        return fail(err, place, rule->one, value, "it contains a NUL character");
+    if (length > OPTION_STRING_MAX)
+        return fail(err, place, rule->one, value, "it is too long");
+    struct error reason = {0};
+    if (rule->check != NULL && rule->check(text, &reason) != 0)
+        return fail(err, place, rule->one, value, reason.text);
+    return 0;
+}
+
+static int too_many(struct error *err, const char *place, size_t count) {
+    return error_set(err, ERROR_OPTIONS, 0, "%s: expected at most %d entries, found %zu", place,
+                     OPTION_LIST_MAX, count);
+}
+
+static int read_strings(const json_t *value, enum option_entry entry, const char *place, struct strvec *out,
+                        struct error *err) {
+    const struct entry_rule *rule = &entry_rules[entry];
+    if (!json_is_array(value))
+        return fail(err, place, rule->many, value, NULL);
+    size_t count = json_array_size(value);
+    if (count > OPTION_LIST_MAX)
+        return too_many(err, place, count);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *item = json_array_get(value, i);
+        char item_place[PLACE_SIZE + 16];
+        snprintf(item_place, sizeof item_place, "%s[%zu]", place, i);
+        if (check_entry(item, rule, item_place, err) != 0)
+            return -1;
+        if (strvec_push(out, json_string_value(item)) != 0)
+            return error_memory(err);
+    }
+    return 0;
+}
+
+static bool is_placeholder(const json_t *value) {
+    return json_object_size(value) == 1 && json_is_string(json_object_get(value, JSON_UNSUPPORTED_KEY));
+}
+
+static int read_ignore_rule(const char *command, const json_t *lines, const char *place,
+                            struct ignore_rule *rule, struct error *err) {
+    if (*command == '\0')
+        return error_set(err, ERROR_OPTIONS, 0, "%s: expected \"*\" or part of a command as key, found \"\"",
+                         place);
+    if (strlen(command) > OPTION_STRING_MAX)
+        return error_set(err, ERROR_OPTIONS, 0, "%s: expected keys of at most %d bytes, found one of %zu",
+                         place, OPTION_STRING_MAX, strlen(command));
+    char rule_place[PLACE_SIZE];
+    place_of_key(place, command, rule_place);
+    rule->command = strdup(command);
+    if (rule->command == NULL)
+        return error_memory(err);
+    return read_strings(lines, OPTION_ENTRY_TEXT, rule_place, &rule->lines, err);
+}
+
+static int read_ignore_rules(json_t *value, const char *place, struct options *options, struct error *err) {
+    if (!json_is_object(value) || is_placeholder(value))
+        return fail(err, place, "an object of lists of strings", value, NULL);
+    size_t count = json_object_size(value);
+    if (count > OPTION_LIST_MAX)
+        return too_many(err, place, count);
+    options->ignore = calloc(count + 1, sizeof *options->ignore);
+    if (options->ignore == NULL)
+        return error_memory(err);
+    options->ignore_count = count;
+    struct ignore_rule *rule = options->ignore;
+    const char *command;
+    json_t *lines;
+    json_object_foreach(value, command, lines) {
+        if (read_ignore_rule(command, lines, place, rule++, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_boolean(const json_t *value, const char *place, bool *out, struct error *err) {
+    if (!json_is_boolean(value))
+        return fail(err, place, "true or false", value, NULL);
+    *out = json_is_true(value);
+    return 0;
+}
+
+/* The function itself stays in JS: true stands for it. */
+static int read_function(const json_t *value, const char *place, bool *out, struct error *err) {
+    if (!json_is_true(value))
+        return fail(err, place, "a function", value, NULL);
+    *out = true;
+    return 0;
+}
+
+static int unsupported(struct error *err, const char *place) {
+    return error_set(err, ERROR_OPTIONS, 0, "%s: not supported by this version", place);
+}
+
+static int read_later(const json_t *value, const struct option_row *row, const char *place,
+                      struct error *err) {
+    if (row->inert == NULL)
+        return unsupported(err, place);
+    cleanup_json json_t *inert = json_loads(row->inert, 0, NULL);
+    if (inert == NULL)
+        return error_memory(err);
+    for (size_t i = 0; i < json_array_size(inert); i++)
+        if (json_equal(json_array_get(inert, i), value))
+            return 0;
+    return unsupported(err, place);
+}
+
+static int read_group(json_t *value, const char *group, struct options *options, struct error *err);
+
+static int read_option(json_t *value, const struct option_row *row, const char *place,
+                       struct options *options, struct error *err) {
+    void *slot = (char *)options + row->offset;
+    if (row->support == OPTION_LATER)
+        return read_later(value, row, place, err);
+    switch (row->kind) {
+    case OPTION_OBJECT:
+        return read_group(value, row->key, options, err);
+    case OPTION_STRINGS:
+        return read_strings(value, row->entry, place, slot, err);
+    case OPTION_BOOLEAN:
+        return read_boolean(value, place, slot, err);
+    case OPTION_FUNCTION:
+        return read_function(value, place, slot, err);
+    case OPTION_STRING_LISTS:
+        return read_ignore_rules(value, place, options, err);
+    case OPTION_STRING:
+    case OPTION_NUMBER:
+        break; /* every option of these kinds is a later one */
+    }
+    return unsupported(err, place);
+}
+
+static int unknown_option(struct error *err, const char *group, const char *place) {
+    char known[512] = "";
+    size_t used = 0;
+    const struct option_row *row;
+    for (size_t i = 0; (row = option_table_row(i)) != NULL; i++) {
+        if (strcmp(row->group, group) != 0)
+            continue;
+        int wrote = snprintf(known + used, sizeof known - used, "%s%s", used == 0 ? "" : ", ", row->key);
+        used += (size_t)wrote;
+        if (used >= sizeof known)
+            break;
+    }
+    return error_set(err, ERROR_OPTIONS, 0, "%s: expected one of %s, found an unknown option", place, known);
+}
+
+static int read_group(json_t *value, const char *group, struct options *options, struct error *err) {
+    if (!json_is_object(value) || is_placeholder(value))
+        return fail(err, *group == '\0' ? "options" : group, "an object", value, NULL);
+    const char *key;
+    json_t *member;
+    json_object_foreach(value, key, member) {
+        char place[PLACE_SIZE];
+        place_of_key(group, key, place);
+        const struct option_row *row = option_table_find(group, key);
+        if (row == NULL)
+            return unknown_option(err, group, place);
+        if (read_option(member, row, place, options, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The document as a value the caller owns, or NULL with an error. */
+static json_t *load_document(const char *json, size_t length, struct error *err) {
+    if (length > OPTION_DOCUMENT_MAX) {
+        error_set(err, ERROR_OPTIONS, 0, "options: expected at most %u bytes, found %zu", OPTION_DOCUMENT_MAX,
+                  length);
+        return NULL;
+    }
+    json_error_t problem;
+    /* Integers as reals: one that does not fit 64 bits then gets an error with its path. */
+    json_t *document = json_loadb(
+        json, length, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL,
+        &problem);
+    if (document != NULL)
+        return document;
+    /* jansson leaves the text empty at most places where memory ran out. */
+    if (json_error_code(&problem) == json_error_out_of_memory || problem.text[0] == '\0') {
+        error_memory(err);
+        return NULL;
+    }
+    char text[JSON_ERROR_TEXT_LENGTH];
+    json_escape_text(problem.text, strlen(problem.text), false, text, sizeof text);
+    error_set(err, ERROR_OPTIONS, 0, "options: expected one JSON document, found an error at byte %d (%s)",
+              problem.position, text);
+    return NULL;
+}
+
+int options_parse(const char *json, size_t length, struct options **out, struct error *err) {
+    cleanup_json json_t *document = load_document(json, length, err);
+    if (document == NULL)
+        return -1;
+    struct options *options = calloc(1, sizeof *options);
+    if (options == NULL)
+        return error_memory(err);
+    options->monitor_violations = true;
+    if (read_group(document, "", options, err) != 0) {
+        options_free(options);
+        return -1;
+    }
+    *out = options;
+    return 0;
+}
+
+void options_free(struct options *options) {
+    if (options == NULL)
+        return;
+    strvec_clear(&options->fs.allow_write);
+    strvec_clear(&options->fs.deny_write);
+    strvec_clear(&options->fs.deny_read);
+    strvec_clear(&options->network.allowed_domains);
+    strvec_clear(&options->network.denied_domains);
+    strvec_clear(&options->network.allow_unix_sockets);
+    for (size_t i = 0; i < options->ignore_count; i++) {
+        free(options->ignore[i].command);
+        strvec_clear(&options->ignore[i].lines);
+    }
+    free(options->ignore);
+    free(options);
+}

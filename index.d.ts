@@ -1,0 +1,312 @@
+/// <reference lib="esnext.disposable" />
+
+declare global {
+  // Empty: merges with the declaration of @types/node or of lib.dom, and keeps this file whole where there is neither.
+  interface AbortSignal {}
+}
+
+// ---- Options ---------------------------------------------------------------------------------------------------
+
+/** A question about a connection that neither list of the network options decides. */
+export interface NetworkAskRequest {
+  host: string;
+  port?: number;
+}
+
+export interface OsSandboxNetworkOptions {
+  /** `example.com`, `*.example.com`, `*`, an address; each with `:port` or without. */
+  allowedDomains?: readonly string[];
+  /** The same patterns; beats `allowedDomains`. */
+  deniedDomains?: readonly string[];
+  /** Host sockets that a command may connect to. */
+  allowUnixSockets?: readonly string[];
+  /** Whether a port that a command listens on is opened on the host's loopback too. */
+  allowLocalBinding?: boolean;
+  /** Asked for what neither list decides. Exactly `true` allows. */
+  onAskHost?: (request: NetworkAskRequest) => Promise<boolean>;
+}
+
+/** Paths: absolute, `~`, `~/x`, or relative to the machine's cwd. */
+export interface OsSandboxFilesystemOptions {
+  /** Neither readable nor writable by a command. */
+  denyRead?: readonly string[];
+  /** Write roots besides the cwd, the additional directories and the temporary directories. */
+  allowWrite?: readonly string[];
+  /** Beats every grant. */
+  denyWrite?: readonly string[];
+}
+
+export interface OsSandboxOptions {
+  network?: OsSandboxNetworkOptions;
+  filesystem?: OsSandboxFilesystemOptions;
+  /** Whether refused attempts are reported. Default: true. */
+  monitorViolations?: boolean;
+  /** Keys: `*` for every command, else a substring of the command. Values: substrings of the lines to leave out. */
+  ignoreViolations?: Readonly<Record<string, readonly string[]>>;
+}
+
+// ---- Status ----------------------------------------------------------------------------------------------------
+
+/** What holds on this host. */
+export interface OsSandboxGuarantees {
+  /** Writes end at the write roots, and denied paths are closed, by the kernel. */
+  filesystem: "enforced";
+  /** `session`: commands of one sandbox share a network of their own. `per-command`: each command has its own. */
+  network: "session" | "per-command";
+  backend: "bwrap";
+  /** Whether connections to unix sockets of the host are held to `allowUnixSockets`. */
+  unixSockets: "not-enforced";
+  /** Whether refused attempts are reported. */
+  violations: "none";
+  /** Whether a command can make user namespaces inside the sandbox. */
+  userNamespaces: "disabled" | "nested-allowed";
+  /** `private`: only the sandbox's own processes. `host-read-only`: the outer /proc, where no fresh one can be mounted. */
+  proc: "private" | "host-read-only";
+}
+
+export type OsSandboxStatus =
+  | { enabled: true; platform: "darwin" | "linux"; warnings: readonly string[]; guarantees?: OsSandboxGuarantees }
+  | { enabled: false; reason: string };
+
+/** One refused attempt of a command. */
+export interface Violation {
+  type: "violation";
+  /** `file-write-create`, `network-outbound`, … */
+  operation: string;
+  path?: string;
+  host?: string;
+  port?: number;
+  why?: string;
+  /** As the host sees it. */
+  pid: number;
+  /** The name of the process. */
+  process: string;
+  run: string;
+  /** ISO 8601, UTC, with milliseconds. */
+  timestamp: string;
+}
+
+// ---- Machines --------------------------------------------------------------------------------------------------
+
+/** A cwd, or a cwd and more directories to grant. Default: `process.cwd()`. */
+export type MachineLocation = string | { cwd?: string; additionalDirs?: readonly string[] };
+
+export interface RunOptions {
+  /** Relative to the machine's cwd. */
+  cwd?: string;
+  /** On top of the whole environment of this process. */
+  env?: Record<string, string>;
+  /** Written as UTF-8, then end of file. Absent: end of file at once. */
+  stdin?: string;
+  timeoutMs?: number;
+  /** For each of the two streams, in bytes. */
+  maxOutputBytes?: number;
+  signal?: AbortSignal;
+  onOutput?: (chunk: { stream: "stdout" | "stderr"; data: string }) => void;
+}
+
+export interface RunResult {
+  stdout: string;
+  stderr: string;
+  /** 128 + n for death by signal n, 127 for a program not found, undefined when timed out or aborted before the start. */
+  exitCode: number | undefined;
+  timedOut: boolean;
+  /** Whether either stream was cut at `maxOutputBytes`. */
+  truncated: boolean;
+  /** Whether a time-out or an abort ended the command, and it is gone. */
+  terminated: boolean;
+}
+
+export type FileKind = "file" | "dir" | "symlink" | "other";
+
+export interface FileInfo {
+  kind: FileKind;
+  size: number;
+  mtimeMs?: number;
+}
+
+export interface DirEntry {
+  name: string;
+  kind: FileKind;
+}
+
+export interface OsEnv {
+  osKind: "Linux" | "Darwin" | "Windows";
+  osArch: string;
+  osVersion: string;
+  shellName: string;
+  shellPath: string;
+}
+
+export interface WriteTextOptions {
+  encoding?: "utf-8" | "utf8" | "utf16le" | "latin1";
+  /** `CRLF` turns every line ending into CRLF. */
+  lineEndings?: "LF" | "CRLF";
+}
+
+/** The version of a file, as last seen. */
+export interface FileVersion {
+  mtimeMs?: number;
+}
+
+export interface WriteIfUnchangedOptions extends WriteTextOptions {
+  expected: FileVersion | "must-not-exist";
+  /** Decides where the time of the last change does not. */
+  expectedContent?: string;
+}
+
+/** What this package's own machines do. */
+interface OwnMachine {
+  readonly name: string;
+  readonly osEnv: OsEnv;
+  /** The second generation's name for `osEnv`. */
+  readonly osInfo: OsEnv;
+  pathClass(): "posix" | "win32";
+  normpath(path: string): string;
+  gethome(): string;
+  /** As given to the constructor. */
+  getcwd(): string;
+  additionalDirs(): readonly string[];
+  /** A sibling of the same class with the same grants; does not touch the disk. */
+  withCwd(path: string): OwnMachine;
+  fileInfo(path: string, options?: { followSymlinks?: boolean }): Promise<FileInfo>;
+  listDir(path: string): Promise<DirEntry[]>;
+  realpath(path: string): Promise<string>;
+  mkdir(path: string, options?: { parents?: boolean; existOk?: boolean }): Promise<void>;
+  readBytes(path: string, window?: { offset?: number; length?: number }): Promise<Uint8Array>;
+  writeBytes(path: string, bytes: Uint8Array): Promise<void>;
+  writeText(path: string, text: string, options?: WriteTextOptions): Promise<{ bytesWritten: number }>;
+  /** Rejects with FileExistsError or StaleFileError, and then has written nothing. */
+  writeTextIfUnchanged(
+    path: string,
+    text: string,
+    options: WriteIfUnchangedOptions,
+  ): Promise<{ bytesWritten: number; version: FileVersion }>;
+  /** Starts `argv` unexpanded; rejects only where nothing could be started for a reason of the caller's or the sandbox's. */
+  run(argv: readonly string[], options?: RunOptions): Promise<RunResult>;
+  /** A URL on the host's loopback that reaches a port inside. */
+  exposedPortUrl?(port: number): Promise<string | undefined>;
+}
+
+declare class OwnLocalMachine implements OwnMachine {
+  constructor(cwdOrOptions?: MachineLocation);
+  /** From SIGTERM to SIGKILL. */
+  protected sigtermGraceMs: number;
+  readonly name: string;
+  readonly osEnv: OsEnv;
+  readonly osInfo: OsEnv;
+  pathClass(): "posix" | "win32";
+  normpath(path: string): string;
+  gethome(): string;
+  getcwd(): string;
+  additionalDirs(): readonly string[];
+  withCwd(path: string): this;
+  fileInfo(path: string, options?: { followSymlinks?: boolean }): Promise<FileInfo>;
+  listDir(path: string): Promise<DirEntry[]>;
+  realpath(path: string): Promise<string>;
+  mkdir(path: string, options?: { parents?: boolean; existOk?: boolean }): Promise<void>;
+  readBytes(path: string, window?: { offset?: number; length?: number }): Promise<Uint8Array>;
+  writeBytes(path: string, bytes: Uint8Array): Promise<void>;
+  writeText(path: string, text: string, options?: WriteTextOptions): Promise<{ bytesWritten: number }>;
+  writeTextIfUnchanged(
+    path: string,
+    text: string,
+    options: WriteIfUnchangedOptions,
+  ): Promise<{ bytesWritten: number; version: FileVersion }>;
+  run(argv: readonly string[], options?: RunOptions): Promise<RunResult>;
+}
+
+declare class OwnFileExistsError extends Error {
+  readonly code: "FILE_ALREADY_EXISTS";
+}
+
+declare class OwnStaleFileError extends Error {
+  readonly code: "FILE_MODIFIED_SINCE_READ";
+}
+
+// ---- The framework's core, where it is installed ---------------------------------------------------------------
+// An import type is an error, here ignored, where the core or the name in it is missing. It then has every key.
+
+// @ts-ignore
+type Core = typeof import("operon-agents-core", { with: { "resolution-mode": "import" } });
+// @ts-ignore
+type CoreMachine = import("operon-agents-core", { with: { "resolution-mode": "import" } }).Machine;
+// @ts-ignore
+type CoreEnvironment = import("operon-agents-core", { with: { "resolution-mode": "import" } }).Environment;
+
+type IsMissing<T> = string extends keyof T ? true : unknown extends T ? true : false;
+type Known<T, Else> = IsMissing<T> extends true ? Else : T;
+type Member<Name extends string> = IsMissing<Core> extends true ? unknown : Core extends { [K in Name]: infer Found } ? Found : unknown;
+
+type LocalMachineClass = Known<Member<"LocalMachine">, Known<Member<"LocalEnvironment">, typeof OwnLocalMachine>>;
+type LocalEnvironmentClass = Known<Member<"LocalEnvironment">, LocalMachineClass>;
+type FileExistsErrorClass = Known<Member<"FileExistsError">, typeof OwnFileExistsError>;
+type StaleFileErrorClass = Known<Member<"StaleFileError">, typeof OwnStaleFileError>;
+
+/** The framework's Machine (or Environment) where it is installed, else this package's own, which has the same members. */
+export type Machine = Known<CoreMachine, Known<CoreEnvironment, OwnMachine>>;
+/** The second generation's name. */
+export type Environment = Known<CoreEnvironment, Machine>;
+
+/** The framework's class where it is installed, else this package's own, which behaves the same. */
+export declare const LocalMachine: LocalMachineClass;
+export type LocalMachine = InstanceType<LocalMachineClass>;
+/** The second generation's name. */
+export declare const LocalEnvironment: LocalEnvironmentClass;
+export type LocalEnvironment = InstanceType<LocalEnvironmentClass>;
+
+/** `writeTextIfUnchanged` found a file that must not exist. */
+export declare const FileExistsError: FileExistsErrorClass;
+export type FileExistsError = InstanceType<FileExistsErrorClass>;
+/** `writeTextIfUnchanged` found another version than the expected one. */
+export declare const StaleFileError: StaleFileErrorClass;
+export type StaleFileError = InstanceType<StaleFileErrorClass>;
+
+// ---- The sandbox -----------------------------------------------------------------------------------------------
+
+/** The file rules of one machine. */
+export interface SandboxPolicyContext {
+  denyRead: readonly string[];
+  denyWrite: readonly string[];
+  allowWrite: readonly string[];
+}
+
+/** Runs its commands in the oldest living OsSandbox, with the file rules given here. */
+export declare class SandboxedLocalMachine extends LocalMachine {
+  constructor(policy: SandboxPolicyContext, cwdOrOptions?: MachineLocation);
+}
+
+/** The second generation's name. */
+export declare class SandboxedLocalEnvironment extends LocalEnvironment {
+  constructor(policy: SandboxPolicyContext, cwdOrOptions?: MachineLocation);
+}
+
+export declare class OsSandbox {
+  private constructor();
+  /** Never rejects for reasons of the host: see `status`. Rejects with a TypeError that names the option where options make no sense. */
+  static start(options?: OsSandboxOptions): Promise<OsSandbox>;
+  /** A sandbox that is off: its machines are plain LocalMachines. */
+  static disabled(reason?: string): OsSandbox;
+  readonly status: OsSandboxStatus;
+  machine(cwdOrOptions?: MachineLocation): Machine;
+  /** The second generation's name. */
+  environment(cwdOrOptions?: MachineLocation): Environment;
+  /** Ends every run; can be called again. */
+  dispose(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+// ---- Words of a command ----------------------------------------------------------------------------------------
+
+export interface SrtInvocation {
+  command: string;
+  binShell: string;
+}
+
+/** A shell triple gives its script and its shell; other words are quoted and joined for the fallback shell. */
+export declare function toSrtInvocation(argv: readonly string[], fallbackShell: string): SrtInvocation;
+
+/** Bare where every character is safe, else in single quotes. */
+export declare function shellQuoteArg(value: string): string;
+
+export {};

@@ -1,0 +1,65 @@
+'use strict';
+
+const path = require('node:path');
+
+const { abortedBeforeStart, completeRequest } = require('./local-run');
+const { Policy, makePolicy } = require('./policy');
+const { Session, sandboxError } = require('./session');
+
+const NOBODY_ALIVE = 'no sandbox is alive in this process: await OsSandbox.start() first, and see its status';
+
+/**
+ * The sandboxed machine over a framework's machine class, or over our own: everything but `run` is the base's.
+ * @template {new (where?: any) => any} Base
+ * @param {Base} Base
+ */
+function makeSandboxedMachine(Base) {
+  return class SandboxedLocalMachine extends Base {
+    #policy;
+    #additionalDirs;
+    /** Milliseconds between SIGTERM and SIGKILL when a command is stopped. @protected */
+    sigtermGraceMs = 5000;
+
+    /**
+     * @param {any} policy `{ denyRead, denyWrite, allowWrite }`, each optional
+     * @param {string | { cwd?: string, additionalDirs?: readonly string[] }} [where]
+     */
+    constructor(policy, where) {
+      super(where);
+      const options = typeof where === 'object' && where !== null ? where : {};
+      this.#policy = policy instanceof Policy ? policy : new Policy(makePolicy({ filesystem: policy ?? {} }).handle);
+      this.#additionalDirs = Object.freeze([...(options.additionalDirs ?? [])]);
+    }
+
+    /** @param {string} p */
+    withCwd(p) {
+      const resolve = (/** @type {string} */ dir) => path.resolve(this.getcwd(), dir);
+      const Own = /** @type {any} */ (this.constructor);
+      const sibling = new Own(this.#policy, { cwd: resolve(p), additionalDirs: this.#additionalDirs.map(resolve) });
+      sibling.sigtermGraceMs = this.sigtermGraceMs;
+      return sibling;
+    }
+
+    /**
+     * @param {readonly string[]} argv
+     * @param {import('./local-run').RunOptions} [options]
+     * @returns {Promise<import('./local-run').RunResult>}
+     */
+    async run(argv, options) {
+      const request = completeRequest(argv, options, this.getcwd());
+      const session = this.#policy.session ?? Session.oldest();
+      if (!session) throw sandboxError(NOBODY_ALIVE);
+      if (request.signal?.aborted && !session.disposed) return abortedBeforeStart();
+      const cwd = path.resolve(this.getcwd());
+      const additionalDirs = this.#additionalDirs.map((dir) => path.resolve(cwd, dir));
+      return session.run(this.#policy.handle, request, { cwd, additionalDirs, sigtermGraceMs: this.sigtermGraceMs });
+    }
+
+    /** Commands have a network of their own, from which no port leads out. */
+    async exposedPortUrl() {
+      return undefined;
+    }
+  };
+}
+
+module.exports = { makeSandboxedMachine };

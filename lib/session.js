@@ -1,0 +1,120 @@
+'use strict';
+
+const os = require('node:os');
+
+const { onAbort } = require('./abort');
+const { wrapOutputCallback } = require('./output-callback');
+
+const STREAMS = /** @type {const} */ (['stdout', 'stderr']);
+
+/** Live sessions, oldest first: a machine that was constructed directly uses the first. @type {Set<Session>} */
+const live = new Set();
+
+/** @param {string} text */
+function sandboxError(text) {
+  return Object.assign(new Error(`os-sandbox: ${text}`), { code: 'ERR_OS_SANDBOX' });
+}
+
+/** A list as the addon takes it: NUL behind every item. @param {readonly string[]} items */
+function encodeList(items) {
+  return items.length === 0 ? '' : `${items.join('\0')}\0`;
+}
+
+/** @param {Record<string, string>} env */
+function encodeEnv(env) {
+  let text = '';
+  for (const name in env) text += `${name}=${env[name]}\0`;
+  return text;
+}
+
+/** The addon's session: what stands behind one enabled OsSandbox. */
+class Session {
+  #addon;
+  #handle;
+  /** @type {Promise<void> | undefined} */
+  #disposing;
+  /** What users should know, found out by now; `status.warnings` shows it. @type {Set<string>} */
+  warnings = new Set();
+  /** What this host can do. @type {{ sessionNetwork: boolean, disableUserns: boolean, freshProc: boolean }} */
+  features;
+
+  /** @param {any} addon @param {any} handle @param {any} features */
+  constructor(addon, handle, features) {
+    this.#addon = addon;
+    this.#handle = handle;
+    this.features = features;
+    live.add(this);
+  }
+
+  /**
+   * @param {import('./native').Native} native
+   * @returns {Promise<Session | { kind: 'dependency' | 'host', text: string }>}
+   */
+  static start({ addon, helper }) {
+    return new Promise((resolve) => {
+      const place = { helper, home: os.homedir(), tmpdir: os.tmpdir(), searchPath: process.env.PATH ?? '' };
+      const handle = addon.startSession(place, (kind, text, features) => {
+        if (kind === undefined) resolve(new Session(addon, handle, features));
+        else addon.disposeSession(handle, () => resolve({ kind, text }));
+      });
+    });
+  }
+
+  get disposed() {
+    return this.#disposing !== undefined;
+  }
+
+  /** The oldest that is alive. */
+  static oldest() {
+    return live.values().next().value;
+  }
+
+  /**
+   * @param {any} policy the addon's
+   * @param {import('./local-run').RunRequest} request
+   * @param {{ cwd: string, additionalDirs: readonly string[], sigtermGraceMs: number }} machine
+   * @returns {Promise<import('./local-run').RunResult>}
+   */
+  run(policy, request, machine) {
+    return new Promise((resolve, reject) => {
+      if (this.disposed) {
+        reject(sandboxError('the sandbox was disposed'));
+        return;
+      }
+      const deliver = request.onOutput && wrapOutputCallback(request.onOutput);
+      let stopListening = () => {};
+      const done = (error, exitCode, timedOut, truncated, stdout, stderr, warnings) => {
+        stopListening();
+        for (const warning of warnings ?? []) this.warnings.add(warning);
+        if (error !== undefined) reject(sandboxError(error));
+        else resolve({ stdout, stderr, exitCode, timedOut, truncated, terminated: true });
+      };
+      const run = this.#addon.startRun(this.#handle, {
+        policy,
+        argv: encodeList(request.argv),
+        env: encodeEnv(request.env),
+        machineCwd: machine.cwd,
+        cwd: request.cwd,
+        additionalDirs: encodeList(machine.additionalDirs),
+        stdin: request.stdin === '' ? undefined : request.stdin,
+        timeoutMs: request.timeoutMs,
+        maxOutputBytes: request.maxOutputBytes,
+        graceMs: machine.sigtermGraceMs,
+        onOutput: deliver && ((stream, text) => deliver(STREAMS[stream], text)),
+        done,
+      });
+      if (request.signal) stopListening = onAbort(request.signal, () => this.#addon.stopRun(this.#handle, run));
+    });
+  }
+
+  /** @returns {Promise<void>} when the agent, every run and every handle is gone */
+  dispose() {
+    live.delete(this);
+    this.#disposing ??= new Promise((resolve) => {
+      this.#addon.disposeSession(this.#handle, resolve);
+    });
+    return this.#disposing;
+  }
+}
+
+module.exports = { Session, sandboxError };

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Everything: the continuous integration, the linters and a minute of every fuzz target.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+. scripts/stages.sh
+
+check 'set-up' sh scripts/setup.sh --check
+check 'continuous integration' .ci/run
+check 'linters' bash scripts/lint.sh
+check 'fuzzing' bash scripts/fuzz.sh 60
+finish

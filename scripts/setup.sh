@@ -1,0 +1,103 @@
+#!/bin/sh
+# Installs the system packages that are missing: setup.sh [--test | --check]
+#   (none)   what building and running need      --test   and what the tests need      --check   and the linters
+# Without the right to install it says exactly what to install, and fails.
+set -eu
+
+# need     found by              Debian, Ubuntu       Fedora               Alpine               Arch
+packages() {
+    cat <<'TABLE'
+run        command:bwrap         bubblewrap           bubblewrap           bubblewrap           bubblewrap
+build      command:cc            gcc                  gcc                  gcc                  gcc
+build      header:stdio.h        libc6-dev            glibc-devel          musl-dev             glibc
+build      header:linux/types.h  linux-libc-dev       kernel-headers       linux-headers        linux-api-headers
+build      command:make          make                 make                 make                 make
+build      command:python3       python3              python3              python3              python
+build      header:jansson.h      libjansson-dev       jansson-devel        jansson-dev          jansson
+nice       command:musl-gcc      musl-tools           musl-gcc             -                    musl
+test       command:git           git                  git                  git                  git
+test       command:curl          curl                 curl                 curl                 curl
+test       command:ps            procps               procps-ng            procps               procps-ng
+test       command:unshare       util-linux           util-linux           util-linux           util-linux
+test       command:bash          bash                 bash                 bash                 bash
+check      command:clang         clang                clang                clang                clang
+check      libfuzzer:            libclang-rt-dev      compiler-rt          compiler-rt          compiler-rt
+check      command:clang-tidy    clang-tidy           clang-tools-extra    clang-extra-tools    clang
+check      command:clang-format  clang-format         clang-tools-extra    clang-extra-tools    clang
+check      command:cppcheck      cppcheck             cppcheck             cppcheck             cppcheck
+check      command:shellcheck    shellcheck           ShellCheck           shellcheck           shellcheck
+TABLE
+}
+
+case "${1:-}" in
+--check) needs='run build nice test check' ;;
+--test) needs='run build nice test' ;;
+'') needs='run build nice' ;;
+*)
+    echo "usage: setup.sh [--test | --check]" >&2
+    exit 2
+    ;;
+esac
+
+present() {
+    case "$1" in
+    command:*) command -v "${1#command:}" >/dev/null 2>&1 ;;
+    header:*) printf '#include <%s>\n' "${1#header:}" | cc -E -x c -o /dev/null - 2>/dev/null ;;
+    libfuzzer:*) [ -n "$(find /usr/lib -name 'libclang_rt.fuzzer*.a' 2>/dev/null | head -n 1)" ] ;;
+    esac
+}
+
+# missing COLUMN NEED...: the names in that column of the rows of these needs that are not found.
+missing() {
+    column=$1
+    shift
+    packages | while read -r need check names; do
+        case " $* " in *" $need "*) ;; *) continue ;; esac
+        present "$check" && continue
+        printf '%s\n' "$names" | awk -v n="$column" '$n != "-" { print $n }'
+    done | sort -u | tr '\n' ' '
+}
+
+# Word splitting is meant: a list of needs.
+# shellcheck disable=SC2046,SC2086
+wanted=$(missing 1 $needs)
+[ -n "$wanted" ] || exit 0
+
+as_root=
+if [ "$(id -u)" != 0 ]; then
+    as_root='sudo -n'
+    sudo -n true 2>/dev/null || as_root=none
+fi
+
+if command -v apt-get >/dev/null 2>&1 && [ "$as_root" != none ]; then
+    case "$wanted" in
+    *libclang-rt-dev*) # the package carries clang's version in its name
+        version=$(apt-cache depends clang 2>/dev/null | sed -n 's/.*Depends: clang-\([0-9]*\)$/\1/p' | head -n 1)
+        wanted=$(printf '%s' "$wanted" | sed "s/libclang-rt-dev/libclang-rt-$version-dev/")
+        ;;
+    esac
+    echo "Installing: $wanted"
+    # shellcheck disable=SC2086
+    $as_root apt-get update -qq && $as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends $wanted >/dev/null
+    # shellcheck disable=SC2086
+    wanted=$(missing 1 $needs)
+    [ -n "$wanted" ] || exit 0
+fi
+
+# shellcheck disable=SC2046,SC2086
+set -- $(printf '%s' "$needs" | sed 's/nice//')
+required=$(missing 1 "$@")
+if [ -z "$required" ]; then
+    echo "Not installed, and useful (a faster start of every command): $wanted"
+    exit 0
+fi
+# shellcheck disable=SC2046,SC2086
+{
+    echo "Something is missing that cannot be installed from here. Install, as root:"
+    echo "  Debian, Ubuntu  apt-get install $(missing 1 $needs)"
+    echo "  Fedora          dnf install $(missing 2 $needs)"
+    echo "  Alpine          apk add $(missing 3 $needs)"
+    echo "  Arch            pacman -S $(missing 4 $needs)"
+} >&2
+exit 1

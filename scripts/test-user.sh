@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# The tests as a plain user who owns the checkout: a copy, a home, and a node that this user can execute.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/scratch.sh
+
+user=sbx
+if ! id -u "$user" >/dev/null 2>&1; then
+    useradd --system --no-create-home --home-dir "$scratch/home" --shell /bin/bash "$user"
+    # A test may leave a process of this user behind; the user was made for this run alone.
+    trap 'pkill -KILL -U "$user"; sleep 0.2; userdel "$user"; remove_scratch' EXIT
+fi
+
+prefix=$(node -p 'path.dirname(path.dirname(process.execPath))')
+if ! runuser -u "$user" -- test -x "$prefix/bin/node"; then
+    mkdir -p "$scratch/node/lib/node_modules"
+    cp -r "$prefix/bin" "$scratch/node/bin"
+    cp -r "$prefix/include" "$scratch/node/include"
+    cp -r "$prefix/lib/node_modules/npm" "$scratch/node/lib/node_modules/npm"
+    prefix=$scratch/node
+fi
+
+copy_checkout "$scratch/checkout"
+mkdir "$scratch/home"
+chown -R "$user:" "$scratch"
+
+as_user() {
+    runuser -u "$user" -- env -i CI=true HOME="$scratch/home" USER="$user" SHELL=/bin/bash LANG="${LANG:-C.UTF-8}" \
+        PATH="$prefix/bin:/usr/local/bin:/usr/bin:/bin" "$@"
+}
+
+cd "$scratch/checkout"
+as_user npm test -- "$@"

@@ -1,0 +1,9 @@
+#!/bin/sh
+# The tests, from a fresh clone: set-up, dependencies, build, then tap. Arguments go to tap.
+set -eu
+cd "$(dirname "$0")/.."
+sh scripts/setup.sh --test
+sh scripts/node-modules.sh
+node scripts/build.js
+[ -t 1 ] || set -- --reporter=tap "$@"
+exec node_modules/.bin/tap run "$@"

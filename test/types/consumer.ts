@@ -1,0 +1,73 @@
+// What every consumer may write, with a core of either generation or with none.
+import { LocalEnvironment, LocalMachine, OsSandbox, SandboxedLocalEnvironment, SandboxedLocalMachine } from "operon-os-sandbox";
+import { FileExistsError, StaleFileError, shellQuoteArg, toSrtInvocation } from "operon-os-sandbox";
+import type {
+  DirEntry,
+  Environment,
+  FileInfo,
+  Machine,
+  NetworkAskRequest,
+  OsSandboxFilesystemOptions,
+  OsSandboxGuarantees,
+  OsSandboxNetworkOptions,
+  OsSandboxOptions,
+  OsSandboxStatus,
+  RunOptions,
+  RunResult,
+  SandboxPolicyContext,
+  SrtInvocation,
+  Violation,
+} from "operon-os-sandbox";
+
+export async function everything(): Promise<RunResult> {
+  const network: OsSandboxNetworkOptions = { allowedDomains: ["*.example.com"], onAskHost: async (request: NetworkAskRequest) => request.port === 443 };
+  const filesystem: OsSandboxFilesystemOptions = { denyRead: ["~/secrets"] as const };
+  const options: OsSandboxOptions = { network, filesystem, monitorViolations: false, ignoreViolations: { "*": ["/dev/tty"] } };
+  await using sandbox = await OsSandbox.start(options);
+
+  const status: OsSandboxStatus = sandbox.status;
+  const guarantees: OsSandboxGuarantees | undefined = status.enabled ? status.guarantees : undefined;
+  const notes: readonly string[] = status.enabled ? status.warnings : [status.reason, guarantees?.network ?? ""];
+
+  const machine: Machine = sandbox.machine({ cwd: "/srv/project", additionalDirs: notes });
+  const environment: Environment = sandbox.environment("/srv/project");
+  const info: FileInfo = await machine.fileInfo("a", { followSymlinks: false });
+  const entries: DirEntry[] = await environment.listDir("/srv/project");
+  const bytes: Uint8Array = await machine.readBytes("a", { offset: 0, length: info.size });
+  await machine.writeBytes("b", bytes);
+  const { version } = await machine.writeTextIfUnchanged("a", entries[0]?.name ?? "", { expected: "must-not-exist" });
+
+  const running: RunOptions = { cwd: ".", env: { A: "1" }, stdin: "", timeoutMs: version.mtimeMs, onOutput: ({ stream, data }) => void [stream, data] };
+  const result: RunResult = await machine.withCwd("sub").run(["true"], running);
+  await OsSandbox.disabled("no reason").dispose();
+  return result;
+}
+
+export class Mine extends SandboxedLocalMachine {
+  grace(): number {
+    return this.sigtermGraceMs;
+  }
+}
+
+const policy: SandboxPolicyContext = { denyRead: [], denyWrite: [], allowWrite: [] };
+export const machines: LocalMachine[] = [new Mine(policy), new SandboxedLocalMachine(policy, "/srv"), new LocalMachine({ cwd: "/srv" })];
+export const environments: LocalEnvironment[] = [new SandboxedLocalEnvironment(policy, { additionalDirs: [] })];
+export const invocation: SrtInvocation = toSrtInvocation(["echo", shellQuoteArg("a b")], "/bin/sh");
+export const why = (violation: Violation): string => violation.why ?? violation.operation;
+
+export function code(error: unknown): string | undefined {
+  const exists: "FILE_ALREADY_EXISTS" | undefined = error instanceof FileExistsError ? error.code : undefined;
+  const stale: "FILE_MODIFIED_SINCE_READ" | undefined = error instanceof StaleFileError ? error.code : undefined;
+  return exists ?? stale;
+}
+
+// @ts-expect-error: only start() and disabled() make one
+new OsSandbox();
+// @ts-expect-error: a misspelt option
+OsSandbox.start({ filesystem: { denyReads: [] } });
+// @ts-expect-error: a list is a list
+OsSandbox.start({ network: { allowedDomains: "example.com" } });
+// @ts-expect-error: the policy is not optional
+new SandboxedLocalMachine();
+// @ts-expect-error: not every key has a reason
+OsSandbox.disabled().status.reason;
