@@ -113,7 +113,7 @@ export interface RunResult {
   timedOut: boolean;
   /** Whether either stream was cut at `maxOutputBytes`. */
   truncated: boolean;
-  /** Whether a time-out or an abort ended the command, and it is gone. */
+  /** Whether the command is gone; false only where something outlives SIGKILL. */
   terminated: boolean;
 }
 

@@ -40,9 +40,9 @@ function basesOf(core) {
 function make(bases, warnings) {
   const { LocalMachine, LocalEnvironment, FileExistsError, StaleFileError } = bases;
   const errors = { FileExistsError, StaleFileError };
-  const SandboxedLocalMachine = named('SandboxedLocalMachine', makeSandboxedMachine(LocalMachine, errors));
+  const SandboxedLocalMachine = named('SandboxedLocalMachine', makeSandboxedMachine(LocalMachine));
   const SandboxedLocalEnvironment =
-    LocalEnvironment === LocalMachine ? SandboxedLocalMachine : named('SandboxedLocalEnvironment', makeSandboxedMachine(LocalEnvironment, errors));
+    LocalEnvironment === LocalMachine ? SandboxedLocalMachine : named('SandboxedLocalEnvironment', makeSandboxedMachine(LocalEnvironment));
   const machines = { LocalMachine, SandboxedLocalMachine, LocalEnvironment, SandboxedLocalEnvironment };
   return Object.freeze({ OsSandbox: makeOsSandbox({ ...machines, warnings }), ...machines, ...errors });
 }

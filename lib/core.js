@@ -117,9 +117,9 @@ function isPlainFile(url) {
   return protocol === 'file:' && !search && !hash;
 }
 
-/** Not found is said of this very package: one that the core itself misses is an error. */
+/** Said of this very package (Deno words it differently, without a code); one that the core itself misses is an error. */
 function isMissing(error) {
-  return error?.code === 'ERR_MODULE_NOT_FOUND' && /package ['"]operon-agents-core['"]/.test(error.message);
+  return /^(?:Cannot find package|Could not find package|Import) ['"]operon-agents-core['"]/.test(error?.message);
 }
 
 /** Some Nodes warn on stderr of every process that requires an ES module; the warning is about us, not about the caller. */

@@ -132,12 +132,11 @@ async function readBytes(p, { offset = 0, length = Infinity } = {}) {
 /**
  * @param {string} p
  * @param {Uint8Array} data
- * @returns {Promise<{ bytesWritten: number }>}
+ * @returns {Promise<void>}
  */
 async function writeBytes(p, data) {
   if (!(data instanceof Uint8Array)) throw new TypeError('data: must be a Uint8Array');
   await replaceFile(p, data);
-  return { bytesWritten: data.length };
 }
 
 /**
@@ -147,7 +146,9 @@ async function writeBytes(p, data) {
  * @returns {Promise<{ bytesWritten: number }>}
  */
 async function writeText(p, text, options) {
-  return writeBytes(p, encode(text, options));
+  const data = encode(text, options);
+  await replaceFile(p, data);
+  return { bytesWritten: data.length };
 }
 
 /**

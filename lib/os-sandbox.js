@@ -70,14 +70,7 @@ function makeOsSandbox(classes) {
       if (!(session instanceof Session)) return OsSandbox.disabled(`${REASONS[session.kind]}: ${session.text}`);
       for (const [feature, text] of DEGRADATIONS) if (!session.features[feature]) session.warnings.add(text);
       for (const notice of notices) session.warnings.add(notice);
-      const status = Object.freeze({
-        enabled: true,
-        platform: process.platform,
-        get warnings() {
-          return Object.freeze([...classes.warnings, ...session.warnings]);
-        },
-        guarantees: guaranteesOf(session.features),
-      });
+      const status = { enabled: true, platform: process.platform, guarantees: guaranteesOf(session.features) };
       return new OsSandbox(PRIVATE, status, session, new Policy(handle, session));
     }
 
@@ -86,8 +79,12 @@ function makeOsSandbox(classes) {
       return new OsSandbox(PRIVATE, disabledStatus(reason));
     }
 
+    /** As of now: runs can add warnings. */
     get status() {
-      return this.#status;
+      if (!this.#session) return this.#status;
+      const { guarantees, ...status } = this.#status;
+      const warnings = Object.freeze([...classes.warnings, ...this.#session.warnings]);
+      return Object.freeze({ ...status, warnings, guarantees });
     }
 
     /** @param {any} [where] a cwd, or `{ cwd, additionalDirs }` */

@@ -6,7 +6,7 @@ const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 
-const { addBuild, install, packCore, packThis, root, scratchFolder } = require('./support/projects.js');
+const { addBuild, install, packCore, packThis, root, scratchFolder } = require('./helpers/projects.js');
 
 const programs = path.join(root, 'test', 'fixtures', 'entries');
 const scratch = scratchFolder(t);
@@ -134,6 +134,13 @@ for (const node of nodes) {
     const folder = project(`default-${version}`, [tarball, cores.g1]);
     fs.appendFileSync(path.join(folder, 'node_modules', 'operon-agents-core', 'dist', 'index.js'), 'export default {};\n');
     for (const program of ORDERS) t.match(run(t, node, folder, program), WITH_CORE, program);
+  });
+
+  t.test(`${version}: a core with both classes has each of them sandboxed`, async (t) => {
+    const folder = project(`both-${version}`, [tarball, cores.g1]);
+    const entry = path.join(folder, 'node_modules', 'operon-agents-core', 'dist', 'index.js');
+    fs.appendFileSync(entry, 'export class LocalEnvironment extends LocalMachine {}\n');
+    for (const program of ORDERS) t.match(run(t, node, folder, program), { ...WITH_CORE, oneClass: false }, program);
   });
 
   t.test(`${version}: a core that require() cannot load is a warning there, and used by the import`, async (t) => {

@@ -85,7 +85,8 @@ t.test('a run gives exactly six results', async (t) => {
 
 t.test('arguments reach the program as they are', async (t) => {
   const words = ['', ' a  b ', '"', "it's", 'a\nb', '*', '~', '$HOME', '`id`', '\\', '--', '-n', '!', 'é', '😀'];
-  const { stdout } = await machine.run([process.execPath, '-p', 'JSON.stringify(process.argv.slice(1))', '--', ...words]);
+  const script = 'JSON.stringify(process.argv.slice(1))';
+  const { stdout } = await machine.run([process.execPath, '-p', script, '--', ...words]);
   t.same(JSON.parse(stdout), words);
 });
 
@@ -203,7 +204,8 @@ t.test('a command starts with default signal dispositions', async (t) => {
 t.test('output is decoded as UTF-8', async (t) => {
   const cases = ['\\101\\377\\102', '\\303', '\\342\\202', 'a\\342\\202b', '\\357\\273\\277x', '\\360\\237\\230\\200'];
   for (const bytes of cases) {
-    const raw = Buffer.from(bytes.replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(parseInt(octal, 8))), 'latin1');
+    const latin1 = bytes.replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(parseInt(octal, 8)));
+    const raw = Buffer.from(latin1, 'latin1');
     t.equal((await machine.run(['printf', bytes])).stdout, raw.toString('utf8'));
   }
 });
@@ -288,7 +290,10 @@ t.test('onOutput', async (t) => {
     const onWarning = (warning) => warnings.push(warning);
     process.on('warning', onWarning);
     t.teardown(() => process.off('warning', onWarning));
-    const failures = [() => { throw new Error('sync'); }, async () => { throw new Error('async'); }, () => { throw 'text'; }];
+    const fail = (what) => {
+      throw what;
+    };
+    const failures = [() => fail(new Error('sync')), async () => fail(new Error('async')), () => fail('text')];
     for (const onOutput of failures) {
       t.equal((await sh('echo 1; sleep 0.1; echo 2', { onOutput })).stdout, '1\n2\n');
     }

@@ -28,7 +28,7 @@ function setUp(t) {
   };
 }
 
-/** Writes "new" to the file of a directory as a user whom file permissions bind; gives "written" or the error's code. */
+/** Writes "new" to "file" as a user whom file permissions bind; gives "written" or the code of the error. */
 function writeAsPlainUser(dir) {
   if (IS_ROOT) fs.chownSync(dir, NOBODY, NOBODY);
   const script = `
@@ -41,8 +41,8 @@ function writeAsPlainUser(dir) {
     }
     machine.writeText('file', 'new').then(() => console.log('written'), (error) => console.log(error.code));`;
   // Without the test runner's preload, which writes into the checkout.
-  const env = { ...process.env, NODE_OPTIONS: '' };
-  return execFileSync(process.execPath, ['-e', script], { encoding: 'utf8', env }).trim();
+  const argv = ['-u', 'NODE_OPTIONS', process.execPath, '-e', script];
+  return execFileSync('env', argv, { encoding: 'utf8' }).trim();
 }
 
 t.test('fileInfo', async (t) => {
@@ -187,7 +187,7 @@ t.test('readBytes', async (t) => {
 t.test('writeBytes writes exactly the bytes of the view it is given', async (t) => {
   const { at, machine } = setUp(t);
   const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
-  t.same(await machine.writeBytes('file', bytes.subarray(10, 250)), { bytesWritten: 240 });
+  t.equal(await machine.writeBytes('file', bytes.subarray(10, 250)), undefined);
   t.same([...fs.readFileSync(at('file'))], [...bytes.subarray(10, 250)]);
   await machine.writeBytes('file', new Uint8Array(0));
   t.equal(fs.statSync(at('file')).size, 0);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,12 @@ static int try_exec(const char *file, const struct payload *payload, char **shel
     return errno;
 }
 
+/* A folder of PATH that may not be searched hides nothing that could be run: it does not count, as in a shell. */
+static bool is_there(const char *file) {
+    struct stat facts;
+    return stat(file, &facts) == 0;
+}
+
 /* As execvp(3): EACCES is remembered, what is not there is passed over. Returns errno of the best failure. */
 static int search_and_exec(const struct payload *payload, char **shell_argv) {
     const char *name = payload->argv[0];
@@ -48,7 +55,7 @@ static int search_and_exec(const struct payload *payload, char **shell_argv) {
         if (written < 0 || (size_t)written >= sizeof file)
             continue;
         int errnum = try_exec(file, payload, shell_argv);
-        if (errnum != ENOENT && errnum != ENOTDIR && errnum != ESTALE && errnum != ENODEV && errnum != ETIMEDOUT)
+        if (errnum != ENOENT && errnum != ENOTDIR && is_there(file))
             best = errnum;
         if (best != ENOENT && best != EACCES)
             return best;

@@ -60,10 +60,14 @@ static int take_stdio(void) {
 
 /* A command that cannot start fails as in a shell: a line on its stderr and 127, or 126 for what may not be executed. */
 static int command_not_started(const struct payload *payload, const struct program_result *result) {
-    bool no_cwd = result->failure == PROGRAM_NO_CWD;
-    const char *what = no_cwd ? "cannot enter" : "cannot run";
-    dprintf(2, "os-sandbox: %s %s: %s\n", what, no_cwd ? payload->cwd : payload->argv[0], strerror(result->errnum));
-    return no_cwd || result->errnum == ENOENT || result->errnum == ENOTDIR ? 127 : 126;
+    bool missing = result->errnum == ENOENT || result->errnum == ENOTDIR;
+    const char *program = payload->argv[0];
+    const char *why = strerror(result->errnum);
+    if (result->failure == PROGRAM_NO_CWD)
+        dprintf(2, "os-sandbox: cannot enter %s: %s\n", payload->cwd, why);
+    else
+        dprintf(2, "os-sandbox: %s: %s\n", program, missing ? "command not found" : why);
+    return missing || result->failure == PROGRAM_NO_CWD ? 127 : 126;
 }
 
 /* Sends what the agent asks for to the command's group. False when the agent is gone. */

@@ -1,0 +1,66 @@
+#include "plan/bwrap_args.h"
+#include "tap.h"
+
+#include <stdlib.h>
+
+static const struct bwrap_features all_features = {.session_network = true, .disable_userns = true, .fresh_proc = true};
+
+static char *args_text(const struct mount_plan *plan, const struct bwrap_features *features, unsigned *masks) {
+    struct strvec args = {0};
+    struct error err = {0};
+    static char text[8192];
+    text[0] = '\0';
+    if (bwrap_args_from_plan(plan, features, 10, &args, masks, &err) != 0)
+        snprintf(text, sizeof text, "error: %s", err.text);
+    for (size_t i = 0; text[0] != 'e' && i < args.count; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), " %s", args.items[i]);
+    strvec_clear(&args);
+    return text;
+}
+
+static void has(const char *text, const char *part, bool wanted, const char *name) {
+    if (!ok((strstr(text, part) != NULL) == wanted, "%s", name))
+        diag("in", text);
+}
+
+int main(void) {
+    char paths[5][16] = {"/w", "/w/ro", "/s", "/f", "/w/--x"};
+    struct mount items[] = {{.kind = MOUNT_WRITABLE, .path = paths[0]},  {.kind = MOUNT_READ_ONLY, .path = paths[1]},
+                            {.kind = MOUNT_MASK_DIR, .path = paths[2]},  {.kind = MOUNT_MASK_FILE, .path = paths[3]},
+                            {.kind = MOUNT_MASK_FILE, .path = paths[4]}};
+    struct mount_plan plan = {.items = items, .count = 5};
+    unsigned masks = 0;
+    const char *text = args_text(&plan, &all_features, &masks);
+    has(text, " --unshare-user ", true, "a user namespace is always made, for root too");
+    has(text, " --cap-drop ALL ", true, "all capabilities are dropped");
+    has(text, " --as-pid-1 ", true, "the stage is pid 1");
+    has(text, " --proc /proc --remount-ro /proc ", true, "/proc is fresh and read-only");
+    has(text, " --ro-bind / / ", true, "the root is read-only");
+    has(text, " --bind /w /w --ro-bind /w/ro /w/ro --perms 0000 --tmpfs /s --remount-ro /s ", true,
+        "mounts come in the plan's order");
+    has(text, " --perms 0000 --ro-bind-data 10 /f --perms 0000 --ro-bind-data 11 /w/--x ", true,
+        "each masked file reads a descriptor of its own");
+    is_int(masks, 2, "the descriptors are counted");
+    has(text, "--unshare-net", false, "in the session's network bwrap makes none");
+    has(text, "--disable-userns", true, "user namespaces inside are forbidden");
+
+    static const struct bwrap_features none = {0};
+    text = args_text(&plan, &none, &masks);
+    has(text, " --unshare-net ", true, "without the session's network bwrap makes one for the command");
+    has(text, "--disable-userns", false, "what this bwrap cannot do is not asked for");
+    has(text, " --ro-bind /proc /proc ", true, "where /proc cannot be mounted the outer one is bound read-only");
+
+    plan.root_writable = true;
+    text = args_text(&plan, &all_features, &masks);
+    has(text, " --bind / / ", true, "a write root of / binds the root writable");
+    plan.root_writable = false;
+
+    struct mount *many = calloc(4000, sizeof *many);
+    for (size_t i = 0; many != NULL && i < 4000; i++)
+        many[i] = items[0];
+    struct mount_plan large = {.items = many, .count = 4000};
+    text = args_text(&large, &all_features, &masks);
+    has(text, "error: the mount plan has 4000 mounts", true, "more arguments than bwrap takes are an error");
+    free(many);
+    return done_testing();
+}

@@ -1,0 +1,97 @@
+#include "exec/payload.h"
+#include "tap.h"
+
+#include <stdlib.h>
+
+static char *argv_items[] = {(char[]){"printf"}, (char[]){""}, (char[]){"a b\n--"}, NULL};
+static char *env_items[] = {(char[]){"PATH=/bin"}, NULL};
+static struct payload_check check_items[] = {{.kind = CHECK_READ_ONLY, .device = 1ull << 40, .inode = 42, .path = "/w/d"}};
+
+static const struct payload sample = {
+    .bwrap = "/usr/bin/bwrap",
+    .cwd = "/w",
+    .argv = argv_items,
+    .argc = 3,
+    .envp = env_items,
+    .envc = 1,
+    .file_mode_mask = 027,
+    .nice = -5,
+    .limits = {{.resource = 7, .soft = 10, .hard = ~0ull}},
+    .limit_count = 1,
+    .checks = check_items,
+    .check_count = 1,
+    .mask_count = 3,
+    .arguments = "--bind\0/a\0/b",
+    .arguments_size = 13,
+};
+
+static void round_trip(void) {
+    size_t size;
+    struct payload got;
+    char *data = payload_encode(&sample, &size);
+    ok(payload_decode(data, size, &got) == 0, "what was encoded can be decoded");
+    is_str(got.bwrap, sample.bwrap, "bwrap's path comes back");
+    is_str(got.cwd, sample.cwd, "the cwd comes back");
+    ok(got.argc == 3 && got.argv[3] == NULL, "the arguments end with NULL");
+    is_str(got.argv[1], "", "an empty argument comes back");
+    is_str(got.argv[2], "a b\n--", "an argument comes back to the byte");
+    is_str(got.envp[0], "PATH=/bin", "the environment comes back");
+    ok(got.file_mode_mask == 027 && got.nice == -5, "umask and niceness come back");
+    ok(got.limit_count == 1 && got.limits[0].resource == 7 && got.limits[0].hard == ~0ull, "limits come back");
+    ok(got.check_count == 1 && got.checks[0].device == 1ull << 40 && got.checks[0].inode == 42, "checks come back");
+    is_int(got.mask_count, 3, "the count of masks comes back");
+    ok(got.arguments_size == 13 && memcmp(data + got.arguments_offset, "--bind\0/a\0/b", 13) == 0,
+       "bwrap's arguments are the payload's end");
+    payload_release(&got);
+    free(data);
+}
+
+/* Each copy has exactly the bytes it claims, so that an over-read is seen. */
+static void refuses_damage(void) {
+    size_t size;
+    char *data = payload_encode(&sample, &size);
+    unsigned accepted = 0;
+    for (size_t length = 0; length < size; length++) {
+        char *cut = malloc(length == 0 ? 1 : length);
+        struct payload got;
+        memcpy(cut, data, length);
+        accepted += payload_decode(cut, length, &got) == 0;
+        payload_release(&got);
+        free(cut);
+    }
+    is_int(accepted, 0, "a payload that was cut anywhere is refused");
+    char *longer = malloc(size + 1);
+    struct payload got;
+    memcpy(longer, data, size);
+    longer[size] = 0;
+    ok(payload_decode(longer, size + 1, &got) != 0, "a byte too many is refused");
+    free(longer);
+    for (size_t at = 0; at < size; at++)
+        for (int bit = 0; bit < 8; bit++) {
+            char *flipped = malloc(size);
+            memcpy(flipped, data, size);
+            flipped[at] = (char)(flipped[at] ^ (1 << bit));
+            payload_decode(flipped, size, &got);
+            payload_release(&got);
+            free(flipped);
+        }
+    ok(true, "every flipped bit is survived");
+    free(data);
+}
+
+static void probe(void) {
+    struct payload empty = {.bwrap = "/b", .cwd = "/"};
+    struct payload got;
+    size_t size;
+    char *data = payload_encode(&empty, &size);
+    ok(payload_decode(data, size, &got) == 0 && got.argc == 0 && got.argv[0] == NULL, "a probe has no arguments");
+    payload_release(&got);
+    free(data);
+}
+
+int main(void) {
+    round_trip();
+    refuses_damage();
+    probe();
+    return done_testing();
+}
