@@ -47,8 +47,8 @@ function make(bases, warnings) {
   return Object.freeze({ OsSandbox: makeOsSandbox({ ...machines, warnings }), ...machines, ...errors });
 }
 
-function named(name, made) {
-  return Object.defineProperty(made, 'name', { value: name });
+function named(name, given) {
+  return Object.defineProperty(given, 'name', { value: name });
 }
 
 module.exports = { classesFor };

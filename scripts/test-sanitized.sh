@@ -18,10 +18,18 @@ if [ $# = 0 ]; then
     mapfile -t files < <(ls test/*.test.js | grep -vE '/(unit|install)\.test\.js$')
     set -- "${files[@]}"
 fi
-runtime=$(realpath "$(cc -print-file-name=libasan.so)")
+# Tests start other nodes by process.execPath: that is this wrapper.
+cat >"$scratch/sanitized-node" <<WRAPPER
+#!/bin/sh
+LD_PRELOAD=$(realpath "$(cc -print-file-name=libasan.so)") exec $(node -p process.execPath) \\
+    --require "$scratch/scripts/sanitized-node.js" "\$@"
+WRAPPER
+chmod +x "$scratch/sanitized-node"
+export SANITIZED_NODE="$scratch/sanitized-node" ASAN_OPTIONS=detect_leaks=1
+
 status=0
 for file in "$@"; do
     echo "# $file"
-    LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=1 node --require ./scripts/drop-preload.js "$file" || status=1
+    "$SANITIZED_NODE" "$file" || status=1
 done
 exit "$status"

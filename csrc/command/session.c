@@ -147,6 +147,7 @@ static void flush_runs(struct session *session) {
 
 static void on_event(struct session *session, const struct agent_event *event) {
     if (event->type == AGENT_READY) {
+        session->has_dev = (event->flags & READY_SESSION_DEV) != 0;
         if (event->status != 0) {
             /* Rows without the session's network are left. */
             while (session->probe < VARIANTS && variants[session->probe].session_network)
@@ -218,6 +219,7 @@ static void probe_next(struct session *session) {
         return;
     }
     session->features = variants[session->probe];
+    session->features.session_dev = session->has_dev && session->features.session_network;
     struct run_request request = {.machine_cwd = strdup(session->tmpdir),
                                   .cwd = strdup("/"),
                                   .fs = &no_options,

@@ -29,6 +29,7 @@ struct session {
     uv_work_t opening;
     bool opening_now;
     struct error opening_error;
+    bool has_dev;   /* the session's namespaces have a /dev for all runs */
     unsigned probe; /* index of the variant that is being tried */
     struct error probe_error;
 

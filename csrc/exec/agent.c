@@ -226,12 +226,13 @@ static void drop_capabilities(void) {
 }
 
 int agent_main(void) {
-    struct agent agent = {.context.namespaces = {.user = -1, .network = -1}};
+    struct agent agent = {.context.namespaces = {.user = -1, .network = -1, .mount = -1}};
     struct agent_event ready = {.version = WIRE_VERSION, .type = AGENT_READY};
     syscall(SYS_close_range, AGENT_SOCKET_FD + 1u, ~0u, 0u);
     if (set_up_process(&agent) != 0)
         return 125;
     ready.status = session_namespaces_make(&agent.context.namespaces, ready.text, sizeof ready.text);
+    ready.flags = agent.context.namespaces.mount >= 0 ? READY_SESSION_DEV : 0;
     drop_capabilities();
     watch(&agent, AGENT_SOCKET_FD, &agent);
     watch(&agent, agent.signals, &agent.signals);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "exec/netns.h"
+#include "exec/namespaces.h"
 #include "exec/wire.h"
 
 struct agent_run {

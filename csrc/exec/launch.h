@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "exec/netns.h"
+#include "exec/namespaces.h"
 #include "exec/wire.h"
 
 struct launch {

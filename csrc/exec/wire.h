@@ -35,6 +35,10 @@ enum agent_ended_flags {
     ENDED_FAILED = 1u << 1, /* the sandbox itself failed: text says why, status means nothing */
 };
 
+enum agent_ready_flags {
+    READY_SESSION_DEV = 1u << 0, /* runs find the session's /dev where they enter */
+};
+
 #define AGENT_TEXT_MAX 1024
 
 struct agent_event {

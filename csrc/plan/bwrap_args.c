@@ -4,15 +4,17 @@
 
 /*
  * --unshare-user also for root, who would keep capabilities otherwise. No --new-session: the stage calls setsid().
- * /dev is a tmpfs of bwrap's: closed after /dev/shm was mounted in it.
  */
 static const char *const isolation[] = {
     "--unshare-user",   "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--as-pid-1",
     "--die-with-parent", "--cap-drop",   "ALL",
 };
-static const char *const devices[] = {
+/* A tmpfs of bwrap's: closed after /dev/shm was mounted in it. */
+static const char *const own_dev[] = {
     "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
 };
+/* Bound with its device nodes; it is read-only from the session's namespace on, which nothing in here can change. */
+static const char *const session_dev[] = {"--dev-bind", "/dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm"};
 /* A writable /proc holds core_pattern and sysrq for root: nothing in it may be written. */
 static const char *const own_proc[] = {"--proc", "/proc", "--remount-ro", "/proc"};
 static const char *const host_proc[] = {"--ro-bind", "/proc", "/proc"};
@@ -56,7 +58,7 @@ int bwrap_args_from_plan(const struct mount_plan *plan, const struct bwrap_featu
     if (result == 0)
         result = push(out, root, COUNT(root));
     if (result == 0)
-        result = push(out, devices, COUNT(devices));
+        result = features->session_dev ? push(out, session_dev, COUNT(session_dev)) : push(out, own_dev, COUNT(own_dev));
     if (result == 0)
         result = features->fresh_proc ? push(out, own_proc, COUNT(own_proc)) : push(out, host_proc, COUNT(host_proc));
     for (size_t i = 0; result == 0 && i < plan->count; i++) {

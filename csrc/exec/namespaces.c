@@ -1,4 +1,4 @@
-#include "exec/netns.h"
+#include "exec/namespaces.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "exec/passfd.h"
+#include "exec/session_dev.h"
 
 struct report {
     int errnum;
@@ -59,26 +60,32 @@ static const char *make_namespaces(void) {
     return NULL;
 }
 
+/* What the child opens once it is inside, in the order in which it sends them; the mount namespace may be missing. */
+static const char *const namespace_files[] = {"/proc/self/ns/user", "/proc/self/ns/net", "/proc/self/ns/mnt"};
+enum { NAMESPACES = 3, NAMESPACES_NEEDED = 2 };
+
 static _Noreturn void child_main(int socket) {
     struct report report = {0};
     const char *step = make_namespaces();
-    int fds[2] = {-1, -1};
+    int fds[NAMESPACES];
+    size_t count = 0;
     if (step == NULL) {
-        fds[0] = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
-        fds[1] = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-        if (fds[0] < 0 || fds[1] < 0)
+        size_t wanted = unshare(CLONE_NEWNS) == 0 && session_dev_mount() == 0 ? NAMESPACES : NAMESPACES_NEEDED;
+        while (count < wanted && (fds[count] = open(namespace_files[count], O_RDONLY | O_CLOEXEC)) >= 0)
+            count++;
+        if (count < wanted)
             step = "opening /proc/self/ns";
     }
     if (step != NULL) {
         report.errnum = errno;
         snprintf(report.step, sizeof report.step, "%s", step);
     }
-    send_with_fds(socket, &report, sizeof report, fds, step == NULL ? 2 : 0);
+    send_with_fds(socket, &report, sizeof report, fds, step == NULL ? count : 0);
     _exit(0);
 }
 
 int session_namespaces_make(struct session_namespaces *out, char *text, size_t text_size) {
-    *out = (struct session_namespaces){.user = -1, .network = -1};
+    *out = (struct session_namespaces){.user = -1, .network = -1, .mount = -1};
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
         snprintf(text, text_size, "socketpair");
@@ -95,18 +102,17 @@ int session_namespaces_make(struct session_namespaces *out, char *text, size_t t
     }
     close_fd(&theirs);
     struct report report = {0};
-    int fds[2] = {-1, -1};
+    int fds[NAMESPACES] = {-1, -1, -1};
     size_t fd_count = 0;
-    ssize_t got = receive_with_fds(ours, &report, sizeof report, fds, 2, &fd_count);
+    ssize_t got = receive_with_fds(ours, &report, sizeof report, fds, NAMESPACES, &fd_count);
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
         ;
-    if (got == (ssize_t)sizeof report && report.errnum == 0 && fd_count == 2) {
-        out->user = fds[0];
-        out->network = fds[1];
+    if (got == (ssize_t)sizeof report && report.errnum == 0 && fd_count >= NAMESPACES_NEEDED) {
+        *out = (struct session_namespaces){.user = fds[0], .network = fds[1], .mount = fds[2]};
         return 0;
     }
-    close_fd(&fds[0]);
-    close_fd(&fds[1]);
+    for (size_t i = 0; i < NAMESPACES; i++)
+        close_fd(&fds[i]);
     report.step[sizeof report.step - 1] = '\0';
     snprintf(text, text_size, "%s", report.step[0] != '\0' ? report.step : "a child that makes namespaces");
     return report.errnum != 0 ? report.errnum : EPROTO;
@@ -114,6 +120,8 @@ int session_namespaces_make(struct session_namespaces *out, char *text, size_t t
 
 int session_namespaces_enter(const struct session_namespaces *namespaces) {
     if (setns(namespaces->user, CLONE_NEWUSER) != 0 || setns(namespaces->network, CLONE_NEWNET) != 0)
+        return errno;
+    if (namespaces->mount >= 0 && setns(namespaces->mount, CLONE_NEWNS) != 0)
         return errno;
     return 0;
 }

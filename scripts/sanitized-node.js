@@ -1,0 +1,5 @@
+'use strict';
+// Preloaded into a sanitized node: commands must not inherit the sanitizer's runtime, other nodes must.
+
+delete process.env.LD_PRELOAD;
+process.execPath = /** @type {string} */ (process.env.SANITIZED_NODE);
