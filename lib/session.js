@@ -35,7 +35,10 @@ class Session {
   #disposing;
   /** What users should know, found out by now; `status.warnings` shows it. @type {Set<string>} */
   warnings = new Set();
-  /** What this host can do. @type {{ sessionNetwork: boolean, disableUserns: boolean, freshProc: boolean }} */
+  /**
+   * What this host can do, and what it said where that is not all.
+   * @type {{ sessionNetwork: boolean, disableUserns: boolean, freshProc: boolean, mountedBefore: boolean, degradation: string }}
+   */
   features;
 
   /** @param {any} addon @param {any} handle @param {any} features */

@@ -2,4 +2,5 @@
 // Preloaded into a sanitized node: commands must not inherit the sanitizer's runtime, other nodes must.
 
 delete process.env.LD_PRELOAD;
+delete process.env.ASAN_OPTIONS;
 process.execPath = /** @type {string} */ (process.env.SANITIZED_NODE);

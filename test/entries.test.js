@@ -9,7 +9,7 @@ const path = require('node:path');
 const { addBuild, install, packCore, packThis, root, scratchFolder } = require('./helpers/projects.js');
 
 const programs = path.join(root, 'test', 'fixtures', 'entries');
-const scratch = scratchFolder(t);
+const scratch = scratchFolder();
 const tarball = packThis(scratch);
 const cores = { g1: packCore(scratch, 'g1'), g2: packCore(scratch, 'g2') };
 

@@ -148,7 +148,7 @@ t.test('stopping a sandboxed run', async (t) => {
       const duration = uniqueDuration();
       const script = `echo x; exec sleep ${duration}`;
       const { running } = await started(script, { signal: controller.signal }, impatient(100));
-      const [pid] = await eventually(() => processesWith(duration));
+      const pid = await eventually(() => processesWith(duration)[0]);
       process.kill(pid, 'SIGSTOP');
       controller.abort();
       t.match(await running, { exitCode: 137, terminated: true });
@@ -205,10 +205,11 @@ t.test('stopping a sandboxed run', async (t) => {
     t.test(`${who} holds nobody up and does not outlive`, async (t) => {
       for (const [end, wait, runner, expected] of ends) {
         const duration = uniqueDuration();
-        const script = `${stray(duration)} sleep 0.2; echo x; ${wait} exit 4`;
+        const script = `${stray(duration)} while [ ! -e ${duration} ]; do sleep 0.05; done; echo x; ${wait} exit 4`;
         const before = Date.now();
         const running = runner()(script);
         t.ok(await eventually(() => processesWith(duration).length > 0), 'it was there');
+        await machine.writeText(duration, '');
         const result = await running;
         t.match(result, { ...expected, stdout: 'x\n', terminated: true }, end);
         t.ok(Date.now() - before < 20_000, `${end} resolves`);

@@ -9,7 +9,7 @@ const path = require('node:path');
 const { install, packCore, packThis, root, scratchFolder } = require('./helpers/projects.js');
 
 const sources = path.join(root, 'test', 'types');
-const scratch = scratchFolder(t);
+const scratch = scratchFolder();
 const tarball = packThis(scratch);
 
 const STRICT = ['--noEmit', '--strict', '--target', 'es2022', '--skipLibCheck', 'false'];

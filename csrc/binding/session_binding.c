@@ -73,13 +73,15 @@ static const char *kind_name(enum error_kind kind) {
     return kind == ERROR_DEPENDENCY ? "dependency" : "host";
 }
 
-static napi_value features_object(napi_env env, const struct bwrap_features *features) {
+static napi_value features_object(napi_env env, const struct session *session) {
+    const struct bwrap_features *features = session_features(session);
     const struct {
         const char *name;
         bool value;
     } rows[] = {{"sessionNetwork", features->session_network},
                 {"disableUserns", features->disable_userns},
-                {"freshProc", features->fresh_proc}};
+                {"freshProc", features->fresh_proc},
+                {"mountedBefore", features->mounted_before}};
     napi_value object = NULL;
     napi_create_object(env, &object);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -87,6 +89,7 @@ static napi_value features_object(napi_env env, const struct bwrap_features *fea
         napi_get_boolean(env, rows[i].value, &value);
         napi_set_named_property(env, object, rows[i].name, value);
     }
+    napi_set_named_property(env, object, "degradation", js_text(env, session_degradation(session), NAPI_AUTO_LENGTH));
     return object;
 }
 
@@ -98,7 +101,7 @@ static void on_started(void *data, const struct error *err) {
         return;
     napi_value argv[3] = {js_undefined(env), js_undefined(env), js_undefined(env)};
     if (err == NULL) {
-        argv[2] = features_object(env, session_features(bound->session));
+        argv[2] = features_object(env, bound->session);
     } else {
         argv[0] = js_text(env, kind_name(err->kind), NAPI_AUTO_LENGTH);
         argv[1] = js_text(env, err->text, NAPI_AUTO_LENGTH);

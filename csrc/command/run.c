@@ -200,7 +200,7 @@ static void on_readable(uv_poll_t *watch, int status, int events) {
     struct stream *stream = &run->streams[which];
     if (!read_some(stream, READ_PER_TURN))
         unwatch(&stream->watch, &stream->watched);
-    give_output(run, which, false);
+    give_output(run, which, stream->capture.truncated);
 }
 
 /* A reader that went away (EPIPE) is its own affair, not an error. */
@@ -302,6 +302,7 @@ static int watch_streams(struct run *run) {
 
 /* False: the socket is full. */
 static bool send_start(struct run *run) {
+    const struct bwrap_features *features = &run->session->features;
     int null_fd = run->session->null_fd;
     const int fds[START_FD_COUNT] = {
         [START_FD_PAYLOAD] = run->payload,
@@ -314,7 +315,8 @@ static bool send_start(struct run *run) {
                                     .run = run->id,
                                     .deadline_ns = run->deadline_ns,
                                     .grace_ms = run->request.grace_ms,
-                                    .own_network = !run->session->features.session_network};
+                                    .flags = (features->session_network ? START_SESSION : 0u) |
+                                             (features->mounted_before ? START_MOUNT_PLAN : 0u)};
     int failed = agent_send(&run->session->agent, &request, fds);
     if (failed == -EAGAIN)
         return false;

@@ -11,17 +11,17 @@
 #include "platform/linux/find_bwrap.h"
 #include "platform/linux/host_check.h"
 
-/*
- * What is tried, best first; the first that runs a probe is what every run gets. A host that refuses the session's
- * network skips the rows that want it.
- */
+/* What is tried, best first; the first that runs a probe is what every run gets. */
 static const struct bwrap_features variants[] = {
-    {.session_network = true, .disable_userns = true, .fresh_proc = true},
-    {.session_network = true, .disable_userns = false, .fresh_proc = true},
-    {.session_network = true, .disable_userns = false, .fresh_proc = false},
-    {.session_network = false, .disable_userns = true, .fresh_proc = true},
-    {.session_network = false, .disable_userns = false, .fresh_proc = true},
-    {.session_network = false, .disable_userns = false, .fresh_proc = false},
+    {.session_network = true, .mounted_before = true, .disable_userns = true, .fresh_proc = true},
+    {.session_network = true, .mounted_before = true, .disable_userns = false, .fresh_proc = true},
+    {.session_network = true, .mounted_before = true, .disable_userns = false, .fresh_proc = false},
+    {.session_network = true, .mounted_before = false, .disable_userns = true, .fresh_proc = true},
+    {.session_network = true, .mounted_before = false, .disable_userns = false, .fresh_proc = true},
+    {.session_network = true, .mounted_before = false, .disable_userns = false, .fresh_proc = false},
+    {.session_network = false, .mounted_before = false, .disable_userns = true, .fresh_proc = true},
+    {.session_network = false, .mounted_before = false, .disable_userns = false, .fresh_proc = true},
+    {.session_network = false, .mounted_before = false, .disable_userns = false, .fresh_proc = false},
 };
 #define VARIANTS (sizeof variants / sizeof variants[0])
 
@@ -147,13 +147,10 @@ static void flush_runs(struct session *session) {
 
 static void on_event(struct session *session, const struct agent_event *event) {
     if (event->type == AGENT_READY) {
-        session->has_dev = (event->flags & READY_SESSION_DEV) != 0;
-        if (event->status != 0) {
-            /* Rows without the session's network are left. */
-            while (session->probe < VARIANTS && variants[session->probe].session_network)
-                session->probe++;
+        session->has_namespaces = event->status == 0;
+        session->has_mounts = (event->flags & READY_MOUNT_PLAN) != 0;
+        if (event->status != 0)
             error_set(&session->probe_error, ERROR_HOST, event->status, "%s", event->text);
-        }
         probe_next(session);
         return;
     }
@@ -214,12 +211,14 @@ static void on_probe_done(void *data, const struct run_result *result) {
 
 /* A run without a command: the whole way into the sandbox, its checks, and out again. */
 static void probe_next(struct session *session) {
+    while (session->probe < VARIANTS && ((variants[session->probe].session_network && !session->has_namespaces) ||
+                                         (variants[session->probe].mounted_before && !session->has_mounts)))
+        session->probe++;
     if (session->probe >= VARIANTS) {
         fail_start(session, session->probe_error.text);
         return;
     }
     session->features = variants[session->probe];
-    session->features.session_dev = session->has_dev && session->features.session_network;
     struct run_request request = {.machine_cwd = strdup(session->tmpdir),
                                   .cwd = strdup("/"),
                                   .fs = &no_options,
@@ -309,6 +308,10 @@ struct session *session_start(uv_loop_t *loop, const struct session_config *conf
         return session;
     session_free(session);
     return NULL;
+}
+
+const char *session_degradation(const struct session *session) {
+    return session->probe_error.text;
 }
 
 const struct bwrap_features *session_features(const struct session *session) {

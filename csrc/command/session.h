@@ -31,6 +31,9 @@ typedef void (*session_disposed_fn)(void *data);
 struct session *session_start(uv_loop_t *loop, const struct session_config *config, session_started_fn started,
                               void *data, struct error *err);
 
+/* Why the best that this version can do was refused here, "" where it was not. */
+const char *session_degradation(const struct session *session);
+
 /* What the probe found. */
 const struct bwrap_features *session_features(const struct session *session);
 

@@ -29,7 +29,8 @@ struct session {
     uv_work_t opening;
     bool opening_now;
     struct error opening_error;
-    bool has_dev;   /* the session's namespaces have a /dev for all runs */
+    bool has_namespaces; /* what the agent could make: the rows of the probe that need more are skipped */
+    bool has_mounts;
     unsigned probe; /* index of the variant that is being tried */
     struct error probe_error;
 

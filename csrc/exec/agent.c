@@ -25,7 +25,6 @@
 
 struct agent {
     struct agent_context context;
-    int epoll;
     int signals;
     bool addon_gone;
     bool addon_full; /* an event did not fit: wait until the socket takes more */
@@ -35,13 +34,13 @@ struct agent {
 /* An epoll event's key is what it is about: the agent (the addon's socket), its signals, or a run. */
 static void watch(const struct agent *agent, int fd, void *key) {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = key};
-    epoll_ctl(agent->epoll, EPOLL_CTL_ADD, fd, &event);
+    epoll_ctl(agent->context.epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
 static void watch_addon(struct agent *agent, bool full) {
     struct epoll_event event = {.events = EPOLLIN | (full ? EPOLLOUT : 0u), .data.ptr = agent};
     agent->addon_full = full;
-    epoll_ctl(agent->epoll, EPOLL_CTL_MOD, AGENT_SOCKET_FD, &event);
+    epoll_ctl(agent->context.epoll, EPOLL_CTL_MOD, AGENT_SOCKET_FD, &event);
 }
 
 /* True when the event was sent, or can never be. */
@@ -84,8 +83,6 @@ static void start_run(struct agent *agent, const struct agent_request *request, 
     }
     run->next = agent->runs;
     agent->runs = run;
-    if (run->control >= 0)
-        watch(agent, run->control, run);
 }
 
 static void stop_run(const struct agent *agent, uint64_t id) {
@@ -117,11 +114,8 @@ static void serve_addon(struct agent *agent) {
 }
 
 /* The stage's socket or its pidfd has something: both are looked at, each is cheap. */
-static void serve_run(const struct agent *agent, struct agent_run *run) {
-    bool knew_stage = run->stage_pidfd >= 0;
+static void serve_run(struct agent_run *run) {
     agent_run_hear(run);
-    if (!knew_stage && run->stage_pidfd >= 0)
-        watch(agent, run->stage_pidfd, run);
     struct pollfd stage = {.fd = run->stage_pidfd, .events = POLLIN};
     if (stage.fd >= 0 && poll(&stage, 1, 0) == 1)
         agent_run_stage_gone(run);
@@ -164,7 +158,7 @@ static void serve(struct agent *agent, const struct epoll_event *event) {
     if (event->data.ptr == &agent->signals) {
         reap(agent);
     } else if (event->data.ptr != agent) {
-        serve_run(agent, event->data.ptr);
+        serve_run(event->data.ptr);
     } else {
         if (event->events & EPOLLOUT)
             watch_addon(agent, false);
@@ -176,7 +170,7 @@ static void serve(struct agent *agent, const struct epoll_event *event) {
 static void run_loop(struct agent *agent) {
     struct epoll_event events[64];
     while (!agent->addon_gone) {
-        int count = epoll_wait(agent->epoll, events, 64, next_timeout(agent));
+        int count = epoll_wait(agent->context.epoll, events, 64, next_timeout(agent));
         for (int i = 0; i < count && !agent->addon_gone; i++)
             serve(agent, &events[i]);
         tick_runs(agent);
@@ -202,14 +196,14 @@ static int set_up_process(struct agent *agent) {
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_SETMASK, &child, NULL);
     agent->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-    agent->epoll = epoll_create1(EPOLL_CLOEXEC);
+    agent->context.epoll = epoll_create1(EPOLL_CLOEXEC);
     agent->context.helper = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
         files.rlim_cur = files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);
     }
-    if (agent->signals < 0 || agent->epoll < 0 || agent->context.helper < 0)
+    if (agent->signals < 0 || agent->context.epoll < 0 || agent->context.helper < 0)
         return -1;
     if (fcntl(AGENT_SOCKET_FD, F_SETFL, O_NONBLOCK) != 0 || fcntl(AGENT_SOCKET_FD, F_SETFD, FD_CLOEXEC) != 0)
         return -1;
@@ -232,7 +226,7 @@ int agent_main(void) {
     if (set_up_process(&agent) != 0)
         return 125;
     ready.status = session_namespaces_make(&agent.context.namespaces, ready.text, sizeof ready.text);
-    ready.flags = agent.context.namespaces.mount >= 0 ? READY_SESSION_DEV : 0;
+    ready.flags = agent.context.namespaces.mount >= 0 ? READY_MOUNT_PLAN : 0;
     drop_capabilities();
     watch(&agent, AGENT_SOCKET_FD, &agent);
     watch(&agent, agent.signals, &agent.signals);

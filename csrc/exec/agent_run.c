@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -27,6 +28,21 @@ uint64_t monotonic_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void watch(struct agent_run *run, int fd) {
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = run};
+    epoll_ctl(run->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+/*
+ * Closing alone does not end the watch while a child that was just forked still holds a copy (epoll(7)): an event for a
+ * run that was freed would follow.
+ */
+static void unwatch_and_close(const struct agent_run *run, int *fd) {
+    if (*fd >= 0)
+        epoll_ctl(run->epoll, EPOLL_CTL_DEL, *fd, NULL);
+    close_fd(fd);
 }
 
 static void set_failed(struct agent_run *run, const char *step, const char *why) {
@@ -75,7 +91,8 @@ static void launch(struct agent_run *run, const struct agent_context *context, c
                           .control = stage_end,
                           .diagnostics = run->diagnostics,
                           .helper = context->helper,
-                          .namespaces = request->own_network ? NULL : &context->namespaces};
+                          .mount_plan = (request->flags & START_MOUNT_PLAN) != 0,
+                          .namespaces = (request->flags & START_SESSION) != 0 ? &context->namespaces : NULL};
     run->bwrap = launch_run(&plan);
     if (run->bwrap < 0) {
         run->bwrap = 0;
@@ -83,6 +100,7 @@ static void launch(struct agent_run *run, const struct agent_context *context, c
         return;
     }
     run->launched = true;
+    watch(run, run->control);
 }
 
 struct agent_run *agent_run_start(const struct agent_context *context, const struct agent_request *request,
@@ -91,6 +109,7 @@ struct agent_run *agent_run_start(const struct agent_context *context, const str
     if (run == NULL)
         return NULL;
     run->id = request->run;
+    run->epoll = context->epoll;
     run->control = run->stage_pidfd = run->diagnostics = -1;
     run->deadline_ns = request->deadline_ns;
     run->grace_ms = request->grace_ms;
@@ -148,8 +167,11 @@ static void hear_event(struct agent_run *run, const struct stage_event *event, p
     switch (event->type) {
     case STAGE_HELLO:
         run->greeted = true;
-        if (run->stage_pidfd < 0 && sender > 0)
-            run->stage_pidfd = (int)syscall(SYS_pidfd_open, sender, 0);
+        if (run->stage_pidfd >= 0 || sender <= 0)
+            break;
+        run->stage_pidfd = (int)syscall(SYS_pidfd_open, sender, 0);
+        if (run->stage_pidfd >= 0)
+            watch(run, run->stage_pidfd);
         break;
     case STAGE_EXIT:
         run->has_status = true;
@@ -173,12 +195,12 @@ void agent_run_hear(struct agent_run *run) {
         else if (got < 0 && errno == EAGAIN)
             return;
         else
-            close_fd(&run->control);
+            unwatch_and_close(run, &run->control);
     }
 }
 
 void agent_run_stage_gone(struct agent_run *run) {
-    close_fd(&run->stage_pidfd);
+    unwatch_and_close(run, &run->stage_pidfd);
 }
 
 void agent_run_bwrap_gone(struct agent_run *run, int wait_status) {
@@ -206,8 +228,8 @@ bool agent_run_over(const struct agent_run *run) {
 }
 
 void agent_run_free(struct agent_run *run) {
-    close_fd(&run->control);
-    close_fd(&run->stage_pidfd);
+    unwatch_and_close(run, &run->control);
+    unwatch_and_close(run, &run->stage_pidfd);
     close_fd(&run->diagnostics);
     free(run);
 }

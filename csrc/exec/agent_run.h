@@ -11,6 +11,7 @@
 
 struct agent_run {
     struct agent_run *next;
+    int epoll;
     uint64_t id;
     pid_t bwrap;          /* 0 once reaped */
     int control;          /* the agent's end of the stage's socket; -1 once it ended */
@@ -27,6 +28,7 @@ struct agent_run {
 };
 
 struct agent_context {
+    int epoll;  /* watches control and stage_pidfd of every run, with the run as key */
     int helper;
     struct session_namespaces namespaces;
 };

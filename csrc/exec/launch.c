@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "exec/payload.h"
+#include "exec/run_mounts.h"
 
 static _Noreturn void fail(int diagnostics, const char *step, int errnum) {
     dprintf(diagnostics, "%s: %s\n", step, strerror(errnum));
@@ -74,6 +75,11 @@ static _Noreturn void child_main(const struct launch *launch) {
     int errnum = launch->namespaces != NULL ? session_namespaces_enter(launch->namespaces) : 0;
     if (errnum != 0)
         fail(launch->diagnostics, "entering the session's namespaces", errnum);
+    char text[AGENT_TEXT_MAX];
+    if (launch->mount_plan && run_mounts_make(&payload, text, sizeof text) != 0) {
+        dprintf(launch->diagnostics, "%s\n", text);
+        _exit(125);
+    }
     if ((errnum = place_descriptors(launch, &payload)) != 0)
         fail(LAUNCH_FD_DIAGNOSTICS, "placing descriptors", errnum);
     /* bwrap reads --args from the descriptor's offset on. */

@@ -13,7 +13,8 @@ struct launch {
     int control;          /* the stage's end of the run's socket */
     int diagnostics;
     int helper; /* the helper's own executable */
-    const struct session_namespaces *namespaces; /* NULL: bwrap makes a network namespace */
+    bool mount_plan;      /* START_MOUNT_PLAN */
+    const struct session_namespaces *namespaces; /* NULL: without START_SESSION */
 };
 
 /* Forks the child that becomes bwrap. Its pid, or -1 with errno. What goes wrong later is written to diagnostics. */

@@ -15,30 +15,54 @@
 #include "base/cleanup.h"
 #include "exec/statx.h"
 
-static int differs(const struct payload_check *check, char *text, size_t text_size, const char *what) {
-    snprintf(text, text_size, "%s: %s", check->path, what);
+#define REPLACED "was replaced while the sandbox was set up"
+
+static int differs(const struct payload_mount *mount, char *text, size_t text_size, const char *what) {
+    snprintf(text, text_size, "%s: %s", mount->path, what);
     return -1;
 }
 
-int mount_check(const struct payload_check *check, char *text, size_t text_size) {
+int mount_point_open(const struct payload_mount *mount, char *text, size_t text_size) {
     struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
-    cleanup_fd int fd = (int)syscall(SYS_openat2, AT_FDCWD, check->path, &how, sizeof how);
+    int fd = (int)syscall(SYS_openat2, AT_FDCWD, mount->path, &how, sizeof how);
     if (fd < 0)
-        return differs(check, text, text_size,
-                       errno == ELOOP ? "became a symlink while the sandbox was set up" : strerror(errno));
+        return differs(mount, text, text_size, errno == ELOOP ? REPLACED " by a symlink" : strerror(errno));
+    return fd;
+}
+
+static bool is_planned(const struct payload_mount *mount, const struct file_facts *facts) {
+    return facts->device == mount->device && facts->inode == mount->inode;
+}
+
+int mount_point_open_planned(const struct payload_mount *mount, char *text, size_t text_size) {
+    cleanup_fd int fd = mount_point_open(mount, text, text_size);
+    struct file_facts facts;
+    if (fd < 0)
+        return -1;
+    if (file_facts_of(fd, &facts) != 0)
+        return differs(mount, text, text_size, strerror(errno));
+    if (!is_planned(mount, &facts))
+        return differs(mount, text, text_size, REPLACED);
+    return steal_fd(&fd);
+}
+
+int mount_check(const struct payload_mount *mount, char *text, size_t text_size) {
+    cleanup_fd int fd = mount_point_open(mount, text, text_size);
     struct file_facts facts;
     struct statvfs volume;
+    bool masked = mount->kind == MOUNT_MASK_DIR || mount->kind == MOUNT_MASK_FILE;
+    bool writable = mount->kind == MOUNT_WRITABLE || mount->kind == MOUNT_PIN;
+    if (fd < 0)
+        return -1;
     if (file_facts_of(fd, &facts) != 0 || fstatvfs(fd, &volume) != 0)
-        return differs(check, text, text_size, strerror(errno));
-    bool read_only = (volume.f_flag & ST_RDONLY) != 0;
-    bool masked = check->kind == CHECK_MASKED_DIR || check->kind == CHECK_MASKED_FILE;
+        return differs(mount, text, text_size, strerror(errno));
     if (!facts.mount_root)
-        return differs(check, text, text_size, "the planned mount is not there");
-    if (read_only != (check->kind != CHECK_WRITABLE))
-        return differs(check, text, text_size, read_only ? "mounted read-only" : "not mounted read-only");
+        return differs(mount, text, text_size, "the planned mount is not there");
+    if (!writable && (volume.f_flag & ST_RDONLY) == 0)
+        return differs(mount, text, text_size, "not mounted read-only");
     if (masked && (facts.mode & 07777) != 0)
-        return differs(check, text, text_size, "not masked");
-    if (!masked && (facts.device != check->device || facts.inode != check->inode))
-        return differs(check, text, text_size, "was replaced while the sandbox was set up");
+        return differs(mount, text, text_size, "not masked");
+    if (!masked && !is_planned(mount, &facts))
+        return differs(mount, text, text_size, REPLACED);
     return 0;
 }

@@ -7,9 +7,18 @@
 #include "exec/payload.h"
 
 /*
- * Opens the path without following any symlink (openat2, Linux 5.6) and compares mount root (statx, Linux 5.8), mode,
- * read-only flag, device and inode with the plan. 0, or -1 with what differs in text.
+ * Opens a planned mount's path (O_PATH) without following any symlink (openat2, Linux 5.6): the descriptor, or -1 with
+ * why in text.
  */
-int mount_check(const struct payload_check *check, char *text, size_t text_size);
+int mount_point_open(const struct payload_mount *mount, char *text, size_t text_size);
+
+/* The same, and -1 also where the file is not the planned one by device and inode. */
+int mount_point_open_planned(const struct payload_mount *mount, char *text, size_t text_size);
+
+/*
+ * Compares what is mounted with the plan: mount root (statx, Linux 5.8), mode, read-only flag, device and inode.
+ * 0, or -1 with what differs in text. A root that is read-only although it was to be writable is the file system's affair.
+ */
+int mount_check(const struct payload_mount *mount, char *text, size_t text_size);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "exec/passfd.h"
-#include "exec/session_dev.h"
+#include "exec/session_tree.h"
 
 struct report {
     int errnum;
@@ -70,7 +70,7 @@ static _Noreturn void child_main(int socket) {
     int fds[NAMESPACES];
     size_t count = 0;
     if (step == NULL) {
-        size_t wanted = unshare(CLONE_NEWNS) == 0 && session_dev_mount() == 0 ? NAMESPACES : NAMESPACES_NEEDED;
+        size_t wanted = unshare(CLONE_NEWNS) == 0 && session_tree_make() == 0 ? NAMESPACES : NAMESPACES_NEEDED;
         while (count < wanted && (fds[count] = open(namespace_files[count], O_RDONLY | O_CLOEXEC)) >= 0)
             count++;
         if (count < wanted)

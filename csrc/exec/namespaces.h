@@ -7,12 +7,12 @@
 struct session_namespaces {
     int user; /* -1: not made */
     int network;
-    int mount; /* the host's tree with a /dev of the session; -1: not made, each run makes its own /dev */
+    int mount; /* with the tree of session_tree.h; -1: not made, bwrap mounts everything for each run */
 };
 
 /*
  * Makes them in a short-lived child (the caller stays where it is): the user namespace maps the caller's own ids, the
- * network namespace has a loopback that is up and nothing else, the mount namespace has the /dev of session_dev.h.
+ * network namespace has a loopback that is up and nothing else, the mount namespace has the tree of session_tree.h.
  * 0, or an errno with the failed step's name in text; a kernel that refuses the mount namespace alone is no failure.
  */
 int session_namespaces_make(struct session_namespaces *out, char *text, size_t text_size);

@@ -71,12 +71,13 @@ void *payload_encode(const struct payload *payload, size_t *size) {
         put_u64(&out, payload->limits[i].soft);
         put_u64(&out, payload->limits[i].hard);
     }
-    put_u32(&out, (uint32_t)payload->check_count);
-    for (size_t i = 0; i < payload->check_count; i++) {
-        put_u32(&out, payload->checks[i].kind);
-        put_u64(&out, payload->checks[i].device);
-        put_u64(&out, payload->checks[i].inode);
-        put_string(&out, payload->checks[i].path);
+    put_u32(&out, payload->root_writable);
+    put_u32(&out, (uint32_t)payload->mount_count);
+    for (size_t i = 0; i < payload->mount_count; i++) {
+        put_u32(&out, payload->mounts[i].kind);
+        put_u64(&out, payload->mounts[i].device);
+        put_u64(&out, payload->mounts[i].inode);
+        put_string(&out, payload->mounts[i].path);
     }
     put_u32(&out, (uint32_t)payload->arguments_size);
     put_bytes(&out, payload->arguments, payload->arguments_size);
@@ -172,15 +173,18 @@ int payload_decode(const void *data, size_t size, struct payload *out) {
         out->limits[i].soft = take_u64(&in);
         out->limits[i].hard = take_u64(&in);
     }
-    out->check_count = take_count(&in, 2 * sizeof(uint32_t) + 2 * sizeof(uint64_t) + 1);
-    out->checks = calloc(out->check_count + 1, sizeof *out->checks);
-    if (out->checks == NULL)
+    out->root_writable = take_u32(&in);
+    out->mount_count = take_count(&in, 2 * sizeof(uint32_t) + 2 * sizeof(uint64_t) + 1);
+    out->mounts = calloc(out->mount_count + 1, sizeof *out->mounts);
+    if (out->mounts == NULL)
         in.failed = true;
-    for (size_t i = 0; !in.failed && i < out->check_count; i++) {
-        out->checks[i].kind = take_u32(&in);
-        out->checks[i].device = take_u64(&in);
-        out->checks[i].inode = take_u64(&in);
-        out->checks[i].path = take_string(&in);
+    for (size_t i = 0; !in.failed && i < out->mount_count; i++) {
+        out->mounts[i].kind = take_u32(&in);
+        out->mounts[i].device = take_u64(&in);
+        out->mounts[i].inode = take_u64(&in);
+        out->mounts[i].path = take_string(&in);
+        if (out->mounts[i].kind >= MOUNT_KINDS)
+            in.failed = true;
     }
     out->arguments_size = take_u32(&in);
     out->arguments_offset = in.at;
@@ -195,6 +199,6 @@ int payload_decode(const void *data, size_t size, struct payload *out) {
 void payload_release(struct payload *payload) {
     free(payload->argv);
     free(payload->envp);
-    free(payload->checks);
+    free(payload->mounts);
     *payload = (struct payload){0};
 }

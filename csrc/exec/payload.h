@@ -8,16 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum mount_check_kind {
-    CHECK_WRITABLE = 1,    /* a bind of the planned file, not read-only */
-    CHECK_READ_ONLY = 2,   /* a bind of the planned file, read-only */
-    CHECK_MASKED_DIR = 3,  /* a read-only directory without any permission */
-    CHECK_MASKED_FILE = 4, /* a read-only file without any permission */
-};
+#include "plan/mount_kind.h"
 
-struct payload_check {
-    uint32_t kind;
-    uint64_t device; /* of the planned file, as st_dev; 0 for masks */
+struct payload_mount {
+    uint32_t kind; /* enum mount_kind */
+    uint64_t device; /* of the planned file, as st_dev */
     uint64_t inode;
     const char *path;
 };
@@ -33,7 +28,7 @@ struct payload_limit {
 struct payload {
     const char *bwrap; /* absolute path */
     const char *cwd;
-    char **argv; /* NULL-terminated; empty: a probe, the stage ends with 0 after its checks */
+    char **argv; /* NULL-terminated; empty: a probe, the stage ends with 0 after the mount checks */
     char **envp;
     size_t argc;
     size_t envc;
@@ -41,8 +36,9 @@ struct payload {
     int32_t nice;
     struct payload_limit limits[PAYLOAD_LIMITS_MAX];
     size_t limit_count;
-    struct payload_check *checks;
-    size_t check_count;
+    struct payload_mount *mounts; /* the plan, parents before what lies below them */
+    size_t mount_count;
+    uint32_t root_writable; /* a write root is "/" itself */
     uint32_t mask_count;    /* how many descriptors from LAUNCH_FD_FIRST_MASK on bwrap wants */
     const char *arguments;  /* bwrap's, NUL-separated, up to the end of the payload */
     size_t arguments_size;

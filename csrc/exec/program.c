@@ -63,10 +63,13 @@ static int search_and_exec(const struct payload *payload, char **shell_argv) {
     return best;
 }
 
+#define KERNEL_SIGNALS 64
+
 static void reset_signals(void) {
-    struct sigaction action = {.sa_handler = SIG_DFL};
-    for (int number = 1; number < NSIG; number++)
-        sigaction(number, &action, NULL);
+    /* By the kernel's call: the C library hides its own signals, which glibc's posix_spawn leaves ignored. All zero: default. */
+    const unsigned long action[8] = {0};
+    for (int number = 1; number <= KERNEL_SIGNALS; number++)
+        syscall(SYS_rt_sigaction, number, action, NULL, KERNEL_SIGNALS / 8);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

@@ -118,9 +118,9 @@ int stage_main(void) {
     if (map_payload(&payload) != 0)
         return fail("the stage cannot read its payload");
     tell(STAGE_HELLO, 0, "");
-    for (size_t i = 0; i < payload.check_count; i++) {
+    for (size_t i = 0; i < payload.mount_count; i++) {
         char text[AGENT_TEXT_MAX - 64];
-        if (mount_check(&payload.checks[i], text, sizeof text) != 0)
+        if (mount_check(&payload.mounts[i], text, sizeof text) != 0)
             return fail("mount check failed: %s", text);
     }
     sigset_t all;

@@ -24,7 +24,12 @@ struct agent_request {
     uint64_t run;
     uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
     uint32_t grace_ms;    /* between TERM and KILL */
-    uint32_t own_network; /* 1: bwrap makes the network namespace, the session's is not entered */
+    uint32_t flags;       /* enum agent_start_flags */
+};
+
+enum agent_start_flags {
+    START_SESSION = 1u << 0,    /* enter the session's namespaces; else bwrap makes all of them */
+    START_MOUNT_PLAN = 1u << 1, /* mount the plan before bwrap starts, whose arguments then hold none of it */
 };
 
 /* Agent → addon. The text is cut to what is used when sent. */
@@ -36,7 +41,7 @@ enum agent_ended_flags {
 };
 
 enum agent_ready_flags {
-    READY_SESSION_DEV = 1u << 0, /* runs find the session's /dev where they enter */
+    READY_MOUNT_PLAN = 1u << 0, /* START_MOUNT_PLAN can be asked for */
 };
 
 #define AGENT_TEXT_MAX 1024

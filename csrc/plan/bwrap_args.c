@@ -10,11 +10,8 @@ static const char *const isolation[] = {
     "--die-with-parent", "--cap-drop",   "ALL",
 };
 /* A tmpfs of bwrap's: closed after /dev/shm was mounted in it. */
-static const char *const own_dev[] = {
-    "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
-};
-/* Bound with its device nodes; it is read-only from the session's namespace on, which nothing in here can change. */
-static const char *const session_dev[] = {"--dev-bind", "/dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm"};
+static const char *const own_dev[] = {"--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"};
+static const char *const tree_as_it_is[] = {"--dev-bind", "/", "/", "--perms", "1777", "--tmpfs", "/dev/shm"};
 /* A writable /proc holds core_pattern and sysrq for root: nothing in it may be written. */
 static const char *const own_proc[] = {"--proc", "/proc", "--remount-ro", "/proc"};
 static const char *const host_proc[] = {"--ro-bind", "/proc", "/proc"};
@@ -42,6 +39,8 @@ static int push_mount(const struct mount *mount, int mask_fd, struct strvec *out
         return push(out, (const char *const[]){"--perms", "0000", "--tmpfs", path, "--remount-ro", path}, 6);
     case MOUNT_MASK_FILE:
         return push(out, (const char *const[]){"--perms", "0000", "--ro-bind-data", fd, path}, 5);
+    case MOUNT_KINDS:
+        break;
     }
     return -1;
 }
@@ -56,12 +55,12 @@ int bwrap_args_from_plan(const struct mount_plan *plan, const struct bwrap_featu
     if (result == 0 && features->disable_userns)
         result = strvec_push(out, "--disable-userns");
     if (result == 0)
-        result = push(out, root, COUNT(root));
-    if (result == 0)
-        result = features->session_dev ? push(out, session_dev, COUNT(session_dev)) : push(out, own_dev, COUNT(own_dev));
+        result = features->mounted_before ? push(out, tree_as_it_is, COUNT(tree_as_it_is)) : push(out, root, COUNT(root));
+    if (result == 0 && !features->mounted_before)
+        result = push(out, own_dev, COUNT(own_dev));
     if (result == 0)
         result = features->fresh_proc ? push(out, own_proc, COUNT(own_proc)) : push(out, host_proc, COUNT(host_proc));
-    for (size_t i = 0; result == 0 && i < plan->count; i++) {
+    for (size_t i = 0; result == 0 && !features->mounted_before && i < plan->count; i++) {
         result = push_mount(&plan->items[i], first_mask_fd + (int)*mask_files, out);
         if (plan->items[i].kind == MOUNT_MASK_FILE)
             ++*mask_files;

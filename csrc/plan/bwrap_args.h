@@ -11,7 +11,7 @@
 
 /* What this host's bwrap and kernel can do: found out by the start's probe. */
 struct bwrap_features {
-    bool session_dev;     /* /dev is the session's already; else bwrap makes one for the run */
+    bool mounted_before;  /* the plan and /dev are mounted when bwrap starts: it takes the tree as it is */
     bool session_network; /* the run enters the session's network namespace; else bwrap makes an empty one */
     bool disable_userns;  /* --disable-userns, bwrap 0.8 */
     bool fresh_proc;      /* /proc can be mounted; else the host's is bound read-only */

@@ -10,20 +10,13 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "plan/mount_kind.h"
 #include "policy/fs_rules.h"
-
-enum mount_kind {
-    MOUNT_WRITABLE,  /* bound onto itself, writable */
-    MOUNT_READ_ONLY, /* bound onto itself, read-only */
-    MOUNT_MASK_DIR,  /* an empty read-only directory without permissions */
-    MOUNT_MASK_FILE, /* an empty read-only file without permissions */
-    MOUNT_PIN,       /* a directory above one of those, bound onto itself, so that it cannot be renamed away */
-};
 
 struct mount {
     enum mount_kind kind;
     char *path;
-    uint64_t device; /* of the file that the rule was resolved to; for pins 0 until mount_plan_identify */
+    uint64_t device; /* of the file that the rule was resolved to; 0 for pins: the rules did not name them */
     uint64_t inode;
 };
 

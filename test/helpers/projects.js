@@ -7,10 +7,10 @@ const path = require('node:path');
 
 const root = path.join(__dirname, '..', '..');
 
-/** A folder outside every write root, removed at the end of the test. */
-function scratchFolder(t) {
+/** A folder outside every write root, removed however this process ends. */
+function scratchFolder() {
   const folder = fs.mkdtempSync('/var/tmp/os-sandbox-projects-');
-  t.teardown(() => fs.rmSync(folder, { recursive: true, force: true }));
+  process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 

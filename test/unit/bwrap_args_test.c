@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static const struct bwrap_features all_features = {.session_dev = true, .session_network = true, .disable_userns = true, .fresh_proc = true};
+static const struct bwrap_features all_features = {.session_network = true, .disable_userns = true, .fresh_proc = true};
 
 static char *args_text(const struct mount_plan *plan, const struct bwrap_features *features, unsigned *masks) {
     struct strvec args = {0};
@@ -36,7 +36,6 @@ int main(void) {
     has(text, " --as-pid-1 ", true, "the stage is pid 1");
     has(text, " --proc /proc --remount-ro /proc ", true, "/proc is fresh and read-only");
     has(text, " --ro-bind / / ", true, "the root is read-only");
-    has(text, " --dev-bind /dev /dev --perms 1777 --tmpfs /dev/shm ", true, "the session's /dev is bound, with a private shm");
     has(text, " --bind /w /w --ro-bind /w/ro /w/ro --perms 0000 --tmpfs /s --remount-ro /s ", true,
         "mounts come in the plan's order");
     has(text, " --perms 0000 --ro-bind-data 10 /f --perms 0000 --ro-bind-data 11 /w/--x ", true,
@@ -52,7 +51,14 @@ int main(void) {
     has(text, " --ro-bind /proc /proc ", true, "where /proc cannot be mounted the outer one is bound read-only");
 
     has(text, " --dev /dev --perms 1777 --tmpfs /dev/shm --remount-ro /dev ", true,
-        "without the session's /dev bwrap makes one, read-only");
+        "bwrap makes /dev, read-only");
+
+    struct bwrap_features mounted = all_features;
+    mounted.mounted_before = true;
+    text = args_text(&plan, &mounted, &masks);
+    has(text, " --dev-bind / / --perms 1777 --tmpfs /dev/shm --proc ", true, "a plan that is mounted already is taken as it is");
+    has(text, "/w", false, "and is not mounted again");
+    is_int(masks, 0, "nor masked again");
 
     plan.root_writable = true;
     text = args_text(&plan, &all_features, &masks);

@@ -5,7 +5,7 @@
 
 static char *argv_items[] = {(char[]){"printf"}, (char[]){""}, (char[]){"a b\n--"}, NULL};
 static char *env_items[] = {(char[]){"PATH=/bin"}, NULL};
-static struct payload_check check_items[] = {{.kind = CHECK_READ_ONLY, .device = 1ull << 40, .inode = 42, .path = "/w/d"}};
+static struct payload_mount mount_items[] = {{.kind = MOUNT_READ_ONLY, .device = 1ull << 40, .inode = 42, .path = "/w/d"}};
 
 static const struct payload sample = {
     .bwrap = "/usr/bin/bwrap",
@@ -18,8 +18,9 @@ static const struct payload sample = {
     .nice = -5,
     .limits = {{.resource = 7, .soft = 10, .hard = ~0ull}},
     .limit_count = 1,
-    .checks = check_items,
-    .check_count = 1,
+    .mounts = mount_items,
+    .mount_count = 1,
+    .root_writable = 1,
     .mask_count = 3,
     .arguments = "--bind\0/a\0/b",
     .arguments_size = 13,
@@ -38,7 +39,8 @@ static void round_trip(void) {
     is_str(got.envp[0], "PATH=/bin", "the environment comes back");
     ok(got.file_mode_mask == 027 && got.nice == -5, "umask and niceness come back");
     ok(got.limit_count == 1 && got.limits[0].resource == 7 && got.limits[0].hard == ~0ull, "limits come back");
-    ok(got.check_count == 1 && got.checks[0].device == 1ull << 40 && got.checks[0].inode == 42, "checks come back");
+    ok(got.mount_count == 1 && got.mounts[0].device == 1ull << 40 && got.mounts[0].inode == 42 && got.root_writable,
+       "mounts come back");
     is_int(got.mask_count, 3, "the count of masks comes back");
     ok(got.arguments_size == 13 && memcmp(data + got.arguments_offset, "--bind\0/a\0/b", 13) == 0,
        "bwrap's arguments are the payload's end");

@@ -17,11 +17,6 @@
 #include "platform/linux/thread_rights.h"
 #include "platform/resolve.h"
 
-static const enum mount_check_kind check_kinds[] = {
-    [MOUNT_WRITABLE] = CHECK_WRITABLE,     [MOUNT_READ_ONLY] = CHECK_READ_ONLY,     [MOUNT_PIN] = CHECK_WRITABLE,
-    [MOUNT_MASK_DIR] = CHECK_MASKED_DIR, [MOUNT_MASK_FILE] = CHECK_MASKED_FILE,
-};
-
 /* Pins are directories that the rules did not name: the stage compares them with what they are now. */
 static int identify_pins(struct mount_plan *plan, struct error *err) {
     for (size_t i = 0; i < plan->count; i++) {
@@ -42,14 +37,14 @@ static int identify_pins(struct mount_plan *plan, struct error *err) {
     return 0;
 }
 
-static struct payload_check *checks_from_plan(const struct mount_plan *plan) {
-    struct payload_check *checks = calloc(plan->count + 1, sizeof *checks);
-    for (size_t i = 0; checks != NULL && i < plan->count; i++)
-        checks[i] = (struct payload_check){.kind = check_kinds[plan->items[i].kind],
+static struct payload_mount *payload_mounts(const struct mount_plan *plan) {
+    struct payload_mount *mounts = calloc(plan->count + 1, sizeof *mounts);
+    for (size_t i = 0; mounts != NULL && i < plan->count; i++)
+        mounts[i] = (struct payload_mount){.kind = plan->items[i].kind,
                                            .device = plan->items[i].device,
                                            .inode = plan->items[i].inode,
                                            .path = plan->items[i].path};
-    return checks;
+    return mounts;
 }
 
 /* The process's umask without setting it: umask(2) can only be read by writing, which other threads would see. */
@@ -80,7 +75,7 @@ static void current_limits(struct payload *payload) {
         payload->limits[payload->limit_count++] = (struct payload_limit){
             .resource = (uint32_t)resource, .soft = limit.rlim_cur, .hard = limit.rlim_max};
     }
-    payload->nice = getpriority(PRIO_PROCESS, 0);
+    payload->nice = getpriority(PRIO_PROCESS, (id_t)getpid());
     payload->file_mode_mask = current_umask();
 }
 
@@ -130,7 +125,7 @@ static int write_payload(struct prepare_request *request, const struct mount_pla
         bwrap_args_from_plan(plan, &request->features, LAUNCH_FD_FIRST_MASK, &arguments, &mask_files, err);
     size_t arguments_size = 0;
     cleanup_free char *joined = result == 0 ? join_arguments(&arguments, &arguments_size) : NULL;
-    cleanup_free struct payload_check *checks = checks_from_plan(plan);
+    cleanup_free struct payload_mount *mounts = payload_mounts(plan);
     strvec_clear(&arguments);
     if (result != 0)
         return -1;
@@ -140,14 +135,15 @@ static int write_payload(struct prepare_request *request, const struct mount_pla
                               .argc = request->argv.count,
                               .envp = request->env.items,
                               .envc = request->env.count,
-                              .checks = checks,
-                              .check_count = plan->count,
+                              .mounts = mounts,
+                              .mount_count = plan->count,
+                              .root_writable = plan->root_writable,
                               .mask_count = mask_files,
                               .arguments = joined,
                               .arguments_size = arguments_size};
     current_limits(&payload);
     size_t size = 0;
-    cleanup_free void *data = joined != NULL && checks != NULL ? payload_encode(&payload, &size) : NULL;
+    cleanup_free void *data = joined != NULL && mounts != NULL ? payload_encode(&payload, &size) : NULL;
     return data == NULL ? error_memory(err) : write_memfd(data, size, out, err);
 }
 
