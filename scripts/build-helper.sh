@@ -6,11 +6,11 @@ set -eu
 cd "$(dirname "$0")/.."
 
 # Library-free files only: archives made for glibc do not link with musl.
-base_sources=''
+base_sources='csrc/base/path.c'
 sources="$(node scripts/list-sources.js csrc/exec) $base_sources"
 
 if [ "${1:-}" = --inputs ]; then
-    printf '%s\n' $sources csrc/exec/*.h csrc/base/*.h
+    printf '%s\n' $sources csrc/exec/*.h csrc/base/*.h csrc/plan/mount_kind.h
     exit
 fi
 output=$1

@@ -253,7 +253,8 @@ static void prepare(uv_work_t *work) {
                                       .place = {.home = session->home,
                                                 .tmpdir = session->tmpdir,
                                                 .cwd = run->request.machine_cwd,
-                                                .additional_dirs = &run->request.additional_dirs},
+                                                .additional_dirs = &run->request.additional_dirs,
+                                                .memory = session->memory},
                                       .cwd = run->request.cwd,
                                       .argv = run->request.argv,
                                       .env = run->request.env};

@@ -37,6 +37,7 @@ static void session_free(struct session *session) {
     free(session->tmpdir);
     free(session->search_path);
     free(session->bwrap);
+    path_memory_free(session->memory);
     close_fd(&session->null_fd);
     close_fd(&session->agent.socket);
     close_fd(&session->agent.pidfd);
@@ -294,11 +295,13 @@ struct session *session_start(uv_loop_t *loop, const struct session_config *conf
                                 .tmpdir = strdup(config->tmpdir),
                                 .search_path = strdup(config->search_path),
                                 .agent = {.pid = -1, .pidfd = -1, .socket = -1},
+                                .memory = path_memory_new(),
                                 .null_fd = -1,
                                 .started = started,
                                 .started_data = data};
     session->opening.data = session;
-    if (session->helper == NULL || session->home == NULL || session->tmpdir == NULL || session->search_path == NULL)
+    if (session->helper == NULL || session->home == NULL || session->tmpdir == NULL || session->search_path == NULL ||
+        session->memory == NULL)
         error_memory(err);
     else if (uv_queue_work(loop, &session->opening, open_session, on_opened) != 0)
         error_set(err, ERROR_HOST, 0, "uv_queue_work");

@@ -6,6 +6,7 @@
 
 #include "command/session.h"
 #include "platform/linux/agent_client.h"
+#include "policy/path_memory.h"
 
 enum session_state { SESSION_OPENING, SESSION_PROBING, SESSION_READY, SESSION_BROKEN, SESSION_DISPOSED };
 
@@ -17,6 +18,7 @@ struct session {
     char *tmpdir;
     char *search_path;
 
+    struct path_memory *memory;
     char *bwrap;
     struct bwrap_features features;
     struct agent_process agent;

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -57,6 +59,14 @@ static int place_descriptors(const struct launch *launch, const struct payload *
 }
 
 /*
+ * A mount namespace of the run's own, to which nothing is propagated: what the host mounts meanwhile would arrive writable
+ * and with its devices.
+ */
+static int unshare_mounts(void) {
+    return unshare(CLONE_NEWNS) == 0 ? mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) : -1;
+}
+
+/*
  * bwrap gets nothing from the command's environment or words: a variable such as LD_PRELOAD must not act outside the
  * sandbox, and every local user can read its arguments.
  */
@@ -75,6 +85,8 @@ static _Noreturn void child_main(const struct launch *launch) {
     int errnum = launch->namespaces != NULL ? session_namespaces_enter(launch->namespaces) : 0;
     if (errnum != 0)
         fail(launch->diagnostics, "entering the session's namespaces", errnum);
+    if (launch->namespaces != NULL && unshare_mounts() != 0)
+        fail(launch->diagnostics, "making a mount namespace", errno);
     char text[AGENT_TEXT_MAX];
     if (launch->mount_plan && run_mounts_make(&payload, text, sizeof text) != 0) {
         dprintf(launch->diagnostics, "%s\n", text);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "exec/statx.h"
 
 #define REPLACED "was replaced while the sandbox was set up"
@@ -65,4 +65,19 @@ int mount_check(const struct payload_mount *mount, char *text, size_t text_size)
     if (!masked && !is_planned(mount, &facts))
         return differs(mount, text, text_size, REPLACED);
     return 0;
+}
+
+int denial_check(const char *path, bool masked, char *text, size_t text_size) {
+    if (path_is_within(path, "/proc") || path_is_within(path, "/dev"))
+        return 0;
+    cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC);
+    struct file_facts facts;
+    struct statvfs volume;
+    if (fd < 0)
+        return 0;
+    if (file_facts_of(fd, &facts) == 0 && fstatvfs(fd, &volume) == 0 && (volume.f_flag & ST_RDONLY) != 0 &&
+        (!masked || (facts.mode & 07777) == 0))
+        return 0;
+    snprintf(text, text_size, "%s: " REPLACED, path);
+    return -1;
 }

@@ -2,6 +2,7 @@
 #ifndef OS_SANDBOX_EXEC_MOUNT_CHECK_H
 #define OS_SANDBOX_EXEC_MOUNT_CHECK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "exec/payload.h"
@@ -20,5 +21,12 @@ int mount_point_open_planned(const struct payload_mount *mount, char *text, size
  * 0, or -1 with what differs in text. A root that is read-only although it was to be writable is the file system's affair.
  */
 int mount_check(const struct payload_mount *mount, char *text, size_t text_size);
+
+/*
+ * What a denied path leads to by now, symlinks followed as a command would: 0 where that is nothing, out of reach, or
+ * read-only and with masked also without permissions; -1 with what is open in text. Closes what changed between the
+ * look at the path and the mounts. Entries below /proc and /dev, which are the sandbox's own, always pass.
+ */
+int denial_check(const char *path, bool masked, char *text, size_t text_size);
 
 #endif

@@ -79,6 +79,8 @@ void *payload_encode(const struct payload *payload, size_t *size) {
         put_u64(&out, payload->mounts[i].inode);
         put_string(&out, payload->mounts[i].path);
     }
+    put_strings(&out, payload->read_denied, payload->read_denied_count);
+    put_strings(&out, payload->write_denied, payload->write_denied_count);
     put_u32(&out, (uint32_t)payload->arguments_size);
     put_bytes(&out, payload->arguments, payload->arguments_size);
     if (out.failed) {
@@ -186,6 +188,8 @@ int payload_decode(const void *data, size_t size, struct payload *out) {
         if (out->mounts[i].kind >= MOUNT_KINDS)
             in.failed = true;
     }
+    out->read_denied = take_strings(&in, &out->read_denied_count);
+    out->write_denied = take_strings(&in, &out->write_denied_count);
     out->arguments_size = take_u32(&in);
     out->arguments_offset = in.at;
     out->arguments = take_bytes(&in, out->arguments_size);
@@ -200,5 +204,7 @@ void payload_release(struct payload *payload) {
     free(payload->argv);
     free(payload->envp);
     free(payload->mounts);
+    free(payload->read_denied);
+    free(payload->write_denied);
     *payload = (struct payload){0};
 }

@@ -39,6 +39,10 @@ struct payload {
     struct payload_mount *mounts; /* the plan, parents before what lies below them */
     size_t mount_count;
     uint32_t root_writable; /* a write root is "/" itself */
+    char **read_denied;      /* the options' entries, expanded: what they lead to must be masked, */
+    char **write_denied;     /* or at least read-only */
+    size_t read_denied_count;
+    size_t write_denied_count;
     uint32_t mask_count;    /* how many descriptors from LAUNCH_FD_FIRST_MASK on bwrap wants */
     const char *arguments;  /* bwrap's, NUL-separated, up to the end of the payload */
     size_t arguments_size;

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +91,7 @@ static int take_roots(const struct payload *payload, int *roots, char *text, siz
 int run_mounts_make(const struct payload *payload, char *text, size_t text_size) {
     /* Not freed, nor the descriptors closed: this process becomes bwrap, or ends. */
     int *roots = calloc(payload->mount_count + 1, sizeof *roots);
-    if (roots == NULL || unshare(CLONE_NEWNS) != 0)
+    if (roots == NULL)
         return failed(text, text_size, "/");
     if (take_roots(payload, roots, text, text_size) != 0)
         return -1;

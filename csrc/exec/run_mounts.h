@@ -10,8 +10,8 @@
 #include "exec/payload.h"
 
 /*
- * Leaves the session's mount namespace for a copy of it and mounts the plan there: everything read-only, then the
- * plan's mounts in their order, each on a descriptor of the planned file. Needs the session's tree (session_tree.h). 0, or -1 with the reason in text; the process is then good for nothing but an exit.
+ * Mounts the plan in this mount namespace, a copy of the session's (session_tree.h): everything read-only, then the
+ * plan's mounts in their order, each on a descriptor of the planned file. 0, or -1 with the reason in text; the process is then good for nothing but an exit.
  */
 int run_mounts_make(const struct payload *payload, char *text, size_t text_size);
 

@@ -50,6 +50,19 @@ static int map_payload(struct payload *payload) {
     return data == MAP_FAILED ? -1 : payload_decode(data, (size_t)facts.st_size, payload);
 }
 
+static int check_mounts(const struct payload *payload, char *text, size_t text_size) {
+    for (size_t i = 0; i < payload->mount_count; i++)
+        if (mount_check(&payload->mounts[i], text, text_size) != 0)
+            return -1;
+    for (size_t i = 0; i < payload->read_denied_count; i++)
+        if (denial_check(payload->read_denied[i], true, text, text_size) != 0)
+            return -1;
+    for (size_t i = 0; i < payload->write_denied_count; i++)
+        if (denial_check(payload->write_denied[i], false, text, text_size) != 0)
+            return -1;
+    return 0;
+}
+
 /* The command's own stdio onto 0 to 2; everything else that came along is closed, but for the socket. */
 static int take_stdio(void) {
     if (dup2(LAUNCH_FD_STDIN, 0) < 0 || dup2(LAUNCH_FD_STDOUT, 1) < 0 || dup2(LAUNCH_FD_STDERR, 2) < 0)
@@ -118,11 +131,9 @@ int stage_main(void) {
     if (map_payload(&payload) != 0)
         return fail("the stage cannot read its payload");
     tell(STAGE_HELLO, 0, "");
-    for (size_t i = 0; i < payload.mount_count; i++) {
-        char text[AGENT_TEXT_MAX - 64];
-        if (mount_check(&payload.mounts[i], text, sizeof text) != 0)
-            return fail("mount check failed: %s", text);
-    }
+    char text[AGENT_TEXT_MAX - 64];
+    if (check_mounts(&payload, text, sizeof text) != 0)
+        return fail("mount check failed: %s", text);
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);

@@ -21,6 +21,8 @@ static const struct payload sample = {
     .mounts = mount_items,
     .mount_count = 1,
     .root_writable = 1,
+    .read_denied = argv_items,
+    .read_denied_count = 2,
     .mask_count = 3,
     .arguments = "--bind\0/a\0/b",
     .arguments_size = 13,
@@ -41,6 +43,7 @@ static void round_trip(void) {
     ok(got.limit_count == 1 && got.limits[0].resource == 7 && got.limits[0].hard == ~0ull, "limits come back");
     ok(got.mount_count == 1 && got.mounts[0].device == 1ull << 40 && got.mounts[0].inode == 42 && got.root_writable,
        "mounts come back");
+    ok(got.read_denied_count == 2 && got.write_denied_count == 0, "denied paths come back");
     is_int(got.mask_count, 3, "the count of masks comes back");
     ok(got.arguments_size == 13 && memcmp(data + got.arguments_offset, "--bind\0/a\0/b", 13) == 0,
        "bwrap's arguments are the payload's end");

@@ -86,7 +86,9 @@ static void rules_of_a_run(void) {
     struct fs_rules rules;
     struct error err = {0};
     const char *work = at("work");
-    struct fs_place place = {.home = top, .tmpdir = "/tmp", .cwd = work, .additional_dirs = &dirs};
+    struct path_memory *memory = path_memory_new();
+    struct fs_place place = {
+        .home = top, .tmpdir = "/tmp", .cwd = work, .additional_dirs = &dirs, .memory = memory};
     strvec_push(&options.allow_write, at("work/planted"));
     strvec_push(&options.allow_write, at("relative"));
     strvec_push(&options.allow_write, at("none"));
@@ -98,20 +100,37 @@ static void rules_of_a_run(void) {
     ok(rule_at(&rules, FS_ALLOW_WRITE, "/tmp") != NULL, "/tmp is a write root");
     ok(rule_at(&rules, FS_ALLOW_WRITE, at("real")) != NULL, "a root behind a symlink of the host's is its target");
     ok(rule_at(&rules, FS_ALLOW_WRITE, "/etc") == NULL, "a root behind a symlink inside another root is not granted");
-    ok(rules.warnings.count == 1 && strstr(rules.warnings.items[0], "planted") != NULL, "and that is said");
+    ok(rules.warnings.count == 2 && strstr(rules.warnings.items[0], "planted") != NULL, "and that is said");
     const struct fs_rule *hidden = rule_at(&rules, FS_DENY_READ, at("real/sub"));
     ok(hidden != NULL && hidden->directory, "~ is the home directory");
     ok(rule_at(&rules, FS_DENY_WRITE, at("real/sub")) != NULL, "a relative entry is relative to the cwd, and followed");
+    ok(strstr(rules.warnings.items[1], "up/ leads through a symlink") != NULL, "that its link is not protected is said");
+    is_int((long long)rules.read_denied.count, 1, "denials are kept as written");
     ok(rule_at(&rules, FS_DENY_WRITE, "/sys") != NULL, "/sys is always closed");
     fs_rules_clear(&rules);
+
+    /* As a command of the first run could: its link now leads elsewhere, and a link stands where a folder stood. */
+    remove(at("work/up"));
+    if (symlink("/etc", at("work/up")) != 0)
+        ok(false, "the link is turned");
+    strvec_clear(&options.allow_write);
+    ok(fs_rules_resolve(&options, &place, &rules, &err) == 0, "rules are resolved again");
+    ok(rule_at(&rules, FS_DENY_WRITE, at("real/sub")) != NULL, "what a denial led to once stays denied");
+    ok(rule_at(&rules, FS_DENY_WRITE, "/etc") != NULL, "and what it leads to now is denied too");
+    fs_rules_clear(&rules);
+    place.cwd = at("work/up");
+    ok(fs_rules_resolve(&options, &place, &rules, &err) == 0 && rule_at(&rules, FS_ALLOW_WRITE, "/etc") == NULL,
+       "a cwd that an earlier run could have planted is not granted");
+    fs_rules_clear(&rules);
+    place.cwd = work;
 
     strvec_push(&options.deny_read, "*.pem");
     ok(fs_rules_resolve(&options, &place, &rules, &err) != 0 && err.kind == ERROR_OPTIONS &&
            strstr(err.text, "filesystem.denyRead[1]") != NULL,
        "a denied glob that is no file is an error, never nothing");
-    strvec_clear(&options.allow_write);
     strvec_clear(&options.deny_read);
     strvec_clear(&options.deny_write);
+    path_memory_free(memory);
 }
 
 int main(void) {

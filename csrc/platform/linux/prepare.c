@@ -118,7 +118,8 @@ static int write_memfd(const void *data, size_t size, int *out, struct error *er
     return 0;
 }
 
-static int write_payload(struct prepare_request *request, const struct mount_plan *plan, int *out, struct error *err) {
+static int write_payload(struct prepare_request *request, const struct fs_rules *rules, const struct mount_plan *plan,
+                         int *out, struct error *err) {
     struct strvec arguments = {0};
     unsigned mask_files = 0;
     int result =
@@ -138,6 +139,10 @@ static int write_payload(struct prepare_request *request, const struct mount_pla
                               .mounts = mounts,
                               .mount_count = plan->count,
                               .root_writable = plan->root_writable,
+                              .read_denied = rules->read_denied.items,
+                              .read_denied_count = rules->read_denied.count,
+                              .write_denied = rules->write_denied.items,
+                              .write_denied_count = rules->write_denied.count,
                               .mask_count = mask_files,
                               .arguments = joined,
                               .arguments_size = arguments_size};
@@ -164,7 +169,7 @@ int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec 
     if (result == 0 && strvec_push_all(warnings, &rules.warnings) != 0)
         result = error_memory(err);
     if (result == 0)
-        result = write_payload(request, &plan, payload_fd, err);
+        result = write_payload(request, &rules, &plan, payload_fd, err);
     mount_plan_clear(&plan);
     fs_rules_clear(&rules);
     return result;

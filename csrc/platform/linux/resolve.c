@@ -143,7 +143,7 @@ static enum resolve_outcome found(int fd, char **path, struct resolved_path *out
     return RESOLVE_FOUND;
 }
 
-enum resolve_outcome path_resolve(const char *path, struct resolved_path *out, struct error *err) {
+static enum resolve_outcome resolve_once(const char *path, struct resolved_path *out, int *links, struct error *err) {
     *out = (struct resolved_path){0};
     if (path_is_normal(path)) {
         /* One call tells that the text is the truth already: no symlink on the way, the last component included. */
@@ -164,6 +164,7 @@ enum resolve_outcome path_resolve(const char *path, struct resolved_path *out, s
     else
         outcome = found(walk.at, &walk.real, out, err);
     struct stat folder;
+    *links = walk.links;
     if (outcome == RESOLVE_UNREACHABLE)
         out->owner = fstat(walk.at, &folder) == 0 ? folder.st_uid : 0;
     if (outcome == RESOLVE_FOUND) {
@@ -171,6 +172,19 @@ enum resolve_outcome path_resolve(const char *path, struct resolved_path *out, s
         walk.link_folders = (struct strvec){0};
     }
     walk_clear(&walk);
+    return outcome;
+}
+
+/* Names that are exchanged during the walk can lead to nothing although each of them always leads to something. */
+#define TRIES 5
+
+enum resolve_outcome path_resolve(const char *path, struct resolved_path *out, struct error *err) {
+    enum resolve_outcome outcome = RESOLVE_ABSENT;
+    int links = 1;
+    for (int tries = 0; tries < TRIES && links > 0 && outcome == RESOLVE_ABSENT; tries++) {
+        links = 0;
+        outcome = resolve_once(path, out, &links, err);
+    }
     return outcome;
 }
 
