@@ -85,7 +85,8 @@ static void rules_of_a_run(void) {
     struct fs_options options = {0};
     struct fs_rules rules;
     struct error err = {0};
-    const char *work = at("work");
+    char work[256];
+    snprintf(work, sizeof work, "%s", at("work"));
     struct path_memory *memory = path_memory_new();
     struct fs_place place = {
         .home = top, .tmpdir = "/tmp", .cwd = work, .additional_dirs = &dirs, .memory = memory};
