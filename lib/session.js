@@ -92,20 +92,26 @@ class Session {
         if (error !== undefined) reject(sandboxError(error));
         else resolve({ stdout, stderr, exitCode, timedOut, truncated, terminated: true });
       };
-      const run = this.#addon.startRun(this.#handle, {
-        policy,
-        argv: encodeList(request.argv),
-        env: encodeEnv(request.env),
-        machineCwd: machine.cwd,
-        cwd: request.cwd,
-        additionalDirs: encodeList(machine.additionalDirs),
-        stdin: request.stdin === '' ? undefined : request.stdin,
-        timeoutMs: request.timeoutMs,
-        maxOutputBytes: request.maxOutputBytes,
-        graceMs: machine.sigtermGraceMs,
-        onOutput: deliver && ((stream, text) => deliver(STREAMS[stream], text)),
-        done,
-      });
+      let run;
+      try {
+        run = this.#addon.startRun(this.#handle, {
+          policy,
+          argv: encodeList(request.argv),
+          env: encodeEnv(request.env),
+          machineCwd: machine.cwd,
+          cwd: request.cwd,
+          additionalDirs: encodeList(machine.additionalDirs),
+          stdin: request.stdin === '' ? undefined : request.stdin,
+          timeoutMs: request.timeoutMs,
+          maxOutputBytes: request.maxOutputBytes,
+          graceMs: machine.sigtermGraceMs,
+          onOutput: deliver && ((stream, text) => deliver(STREAMS[stream], text)),
+          done,
+        });
+      } catch (error) {
+        reject(sandboxError(/** @type {Error} */ (error).message));
+        return;
+      }
       if (request.signal) stopListening = onAbort(request.signal, () => this.#addon.stopRun(this.#handle, run));
     });
   }

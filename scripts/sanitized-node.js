@@ -3,4 +3,5 @@
 
 delete process.env.LD_PRELOAD;
 delete process.env.ASAN_OPTIONS;
+delete process.env.LSAN_OPTIONS;
 process.execPath = /** @type {string} */ (process.env.SANITIZED_NODE);

@@ -168,8 +168,10 @@ t.test('a bwrap that does not work when the sandbox starts', async (t) => {
 
   t.test('but hangs: start() gives up, and nothing is left', async (t) => {
     const duration = uniqueDuration();
+    const before = Date.now();
     const runner = startRunner(t, { launcher: withBwrap(scratchFolder(t), `sleep ${duration}`) });
     const { enabled, reason } = await runner.next();
+    t.ok(Date.now() - before < 30_000, 'it does not try again and again');
     t.equal(enabled, false);
     t.match(reason, /^sandbox initialization failed: .*time/);
     t.same(processesWith(duration), []);

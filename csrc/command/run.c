@@ -272,6 +272,10 @@ static void on_prepared(uv_work_t *work, int status) {
         free_when_closed(run);
         return;
     }
+    if (session_failure(run->session) != NULL) {
+        fail_errno(run, 0, session_failure(run->session));
+        return;
+    }
     if (run->prepare_error.kind != ERROR_NONE) {
         run_fail(run, &run->prepare_error);
         return;

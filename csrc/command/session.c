@@ -79,9 +79,23 @@ void session_forget(struct session *session, struct run *run) {
     finish_dispose(session);
 }
 
-static void fail_runs(struct session *session, const char *why) {
+const char *session_failure(const struct session *session) {
+    switch (session->state) {
+    case SESSION_DISPOSED:
+        return "the sandbox was disposed";
+    case SESSION_BROKEN:
+        return "the sandbox's agent ended unexpectedly";
+    case SESSION_OPENING:
+    case SESSION_PROBING:
+    case SESSION_READY:
+        break;
+    }
+    return NULL;
+}
+
+static void fail_runs(struct session *session) {
     struct error err;
-    error_set(&err, ERROR_HOST, 0, "%s", why);
+    error_set(&err, ERROR_HOST, 0, "%s", session_failure(session));
     for (struct run *run = session->runs, *next; run != NULL; run = next) {
         next = run_next(run);
         run_fail(run, &err);
@@ -122,15 +136,12 @@ static void on_agent_exit(uv_poll_t *watch, int status, int events) {
     close_fd(&session->agent.pidfd);
     uv_close((uv_handle_t *)watch, on_handle_closed);
     close_socket(session);
-    if (session->state == SESSION_DISPOSED) {
-        fail_runs(session, "the sandbox was disposed while the command ran");
-        return;
-    }
     bool starting = session->state == SESSION_PROBING;
-    session->state = SESSION_BROKEN;
-    fail_runs(session, "the sandbox's agent ended unexpectedly");
+    if (session->state != SESSION_DISPOSED)
+        session->state = SESSION_BROKEN;
+    fail_runs(session);
     struct error err;
-    error_set(&err, ERROR_HOST, 0, "the sandbox's agent ended unexpectedly");
+    error_set(&err, ERROR_HOST, 0, "%s", session_failure(session));
     if (starting)
         report_start(session, &err);
 }
@@ -322,9 +333,8 @@ const struct bwrap_features *session_features(const struct session *session) {
 }
 
 uint64_t session_run(struct session *session, struct run_request *request, struct error *err) {
-    if (session->state != SESSION_READY && session->state != SESSION_PROBING) {
-        error_set(err, ERROR_HOST, 0, session->state == SESSION_DISPOSED ? "the sandbox was disposed"
-                                                                        : "the sandbox's agent is gone");
+    if (session_failure(session) != NULL) {
+        error_set(err, ERROR_HOST, 0, "%s", session_failure(session));
         run_request_clear(request);
         return 0;
     }

@@ -49,6 +49,9 @@ struct session {
 /* A run has closed everything and is about to be freed. */
 void session_forget(struct session *session, struct run *run);
 
+/* Why nothing can be started any more, NULL where that is not so. */
+const char *session_failure(const struct session *session);
+
 /* A run could not be sent because the socket is full. */
 void session_await_writable(struct session *session);
 

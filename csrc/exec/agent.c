@@ -121,16 +121,40 @@ static void serve_run(struct agent_run *run) {
         agent_run_stage_gone(run);
 }
 
-static void reap(struct agent *agent) {
+static bool is_bwrap(const struct agent *agent, pid_t pid) {
+    for (const struct agent_run *run = agent->runs; run != NULL; run = run->next)
+        if (run->bwrap == pid)
+            return true;
+    return false;
+}
+
+/* Kills the children that no run knows: what a bwrap left behind that was killed while it started (proc_pid_task(5)). */
+static void kill_orphans(const struct agent *agent) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    FILE *children = fopen(path, "re");
+    int pid;
+    while (children != NULL && fscanf(children, "%d", &pid) == 1)
+        if (!is_bwrap(agent, pid))
+            kill(pid, SIGKILL);
+    if (children != NULL)
+        fclose(children);
+}
+
+static void reap(const struct agent *agent) {
     struct signalfd_siginfo info;
     while (read(agent->signals, &info, sizeof info) > 0)
         ;
     int status;
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-        for (struct agent_run *run = agent->runs; run != NULL; run = run->next)
-            if (run->bwrap == pid)
-                agent_run_bwrap_gone(run, status);
+        for (struct agent_run *run = agent->runs; run != NULL; run = run->next) {
+            if (run->bwrap != pid)
+                continue;
+            agent_run_bwrap_gone(run, status);
+            if (agent_run_is_orphaned(run))
+                kill_orphans(agent);
+        }
 }
 
 /* Milliseconds until the next run is due, rounded up; -1: none is. */
@@ -162,28 +186,28 @@ static void serve(struct agent *agent, const struct epoll_event *event) {
     } else {
         if (event->events & EPOLLOUT)
             watch_addon(agent, false);
-        if (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+        if (!agent->addon_gone && (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0)
             serve_addon(agent);
     }
 }
 
-static void run_loop(struct agent *agent) {
+/* One turn: what has happened, what is due, what is over. */
+static void turn(struct agent *agent) {
     struct epoll_event events[64];
-    while (!agent->addon_gone) {
-        int count = epoll_wait(agent->context.epoll, events, 64, next_timeout(agent));
-        for (int i = 0; i < count && !agent->addon_gone; i++)
-            serve(agent, &events[i]);
-        tick_runs(agent);
-        settle_runs(agent);
-    }
+    int count = epoll_wait(agent->context.epoll, events, 64, next_timeout(agent));
+    for (int i = 0; i < count; i++)
+        serve(agent, &events[i]);
+    tick_runs(agent);
+    settle_runs(agent);
 }
 
 /* Node is gone, or this sandbox was disposed: whatever runs is killed, and waited for. */
 static void end_runs(struct agent *agent) {
+    epoll_ctl(agent->context.epoll, EPOLL_CTL_DEL, AGENT_SOCKET_FD, NULL);
     for (struct agent_run *run = agent->runs; run != NULL; run = run->next)
         agent_run_kill(run);
-    while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
-        ;
+    while (agent->runs != NULL)
+        turn(agent);
 }
 
 /*
@@ -232,7 +256,8 @@ int agent_main(void) {
     watch(&agent, agent.signals, &agent.signals);
     if (!send_event(&agent, &ready))
         return 125;
-    run_loop(&agent);
+    while (!agent.addon_gone)
+        turn(&agent);
     end_runs(&agent);
     return 0;
 }

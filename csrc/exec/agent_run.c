@@ -123,11 +123,28 @@ struct agent_run *agent_run_start(const struct agent_context *context, const str
     return run;
 }
 
+/* How long bwrap may take to bring up a stage that finds its socket shut, before it is killed. */
+#define START_UP_NS 500000000u
+
+/*
+ * A bwrap that is killed between its clone and its id maps leaves a child that waits for ever: before the stage has said
+ * hello the run is only cut off, and its stage ends by itself.
+ */
+static void cut_off(struct agent_run *run) {
+    run->cut_off = true;
+    shutdown(run->control, SHUT_RDWR);
+    run->kill_at_ns = monotonic_ns() + START_UP_NS;
+}
+
 void agent_run_kill(struct agent_run *run) {
+    run->stopping = true;
     run->kill_at_ns = 0;
     if (run->stage_pidfd >= 0)
         syscall(SYS_pidfd_send_signal, run->stage_pidfd, SIGKILL, NULL, 0);
-    /* bwrap's death is the death of its child, also where that has not said hello yet. */
+    else if (!run->greeted && !run->cut_off && run->control >= 0) {
+        cut_off(run);
+        return;
+    }
     if (run->bwrap > 0)
         kill(run->bwrap, SIGKILL);
 }
@@ -206,11 +223,14 @@ void agent_run_stage_gone(struct agent_run *run) {
 void agent_run_bwrap_gone(struct agent_run *run, int wait_status) {
     run->bwrap = 0;
     agent_run_hear(run);
+    /* Killed from outside: the stage goes with it. */
+    if (run->stage_pidfd >= 0)
+        syscall(SYS_pidfd_send_signal, run->stage_pidfd, SIGKILL, NULL, 0);
     if (run->has_status || run->ended.flags & ENDED_FAILED)
         return;
     if (run->stopping) {
         /* Stopped before its end was reported: by KILL, or by what TERM would have done before the start. */
-        run->ended.status = 128 + (run->greeted ? SIGKILL : SIGTERM);
+        run->ended.status = 128 + (run->greeted && !run->cut_off ? SIGKILL : SIGTERM);
         return;
     }
     char said[512];
@@ -221,6 +241,10 @@ void agent_run_bwrap_gone(struct agent_run *run, int wait_status) {
     else
         snprintf(how, sizeof how, "bwrap ended with code %d", WEXITSTATUS(wait_status));
     set_failed(run, said[0] != '\0' ? said : how, "");
+}
+
+bool agent_run_is_orphaned(const struct agent_run *run) {
+    return run->launched && run->bwrap == 0 && run->control >= 0 && run->stage_pidfd < 0;
 }
 
 bool agent_run_over(const struct agent_run *run) {

@@ -23,6 +23,7 @@ struct agent_run {
     bool stopping;
     bool launched;   /* bwrap was forked */
     bool greeted;    /* the stage said hello */
+    bool cut_off;    /* its socket was shut before that */
     bool has_status; /* the stage reported the command's end */
     struct agent_event ended;
 };
@@ -42,7 +43,10 @@ struct agent_run *agent_run_start(const struct agent_context *context, const str
 /* TERM to the command's group, KILL to everything after the grace; KILL at once where nothing runs yet. */
 void agent_run_stop(struct agent_run *run);
 
-/* KILL to everything. Needs no fork and no new descriptor. */
+/*
+ * KILL to everything; a run whose stage has not said hello gets half a second to end by itself, and is killed by a second
+ * call or its tick. Needs no fork and no new descriptor.
+ */
 void agent_run_kill(struct agent_run *run);
 
 /* Acts on what is due at the time now: the deadline, the end of the grace. */
@@ -59,6 +63,9 @@ void agent_run_stage_gone(struct agent_run *run);
 
 /* To be called when bwrap was reaped. */
 void agent_run_bwrap_gone(struct agent_run *run, int wait_status);
+
+/* True when bwrap is gone, but a child of its still holds the stage's socket: it is the agent's child now. */
+bool agent_run_is_orphaned(const struct agent_run *run);
 
 /* True when no process of the run is left; run->ended is then complete. */
 bool agent_run_over(const struct agent_run *run);

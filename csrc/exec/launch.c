@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -97,8 +96,6 @@ static _Noreturn void child_main(const struct launch *launch) {
     /* bwrap reads --args from the descriptor's offset on. */
     if (lseek(LAUNCH_FD_ARGUMENTS, (off_t)payload.arguments_offset, SEEK_SET) < 0)
         fail(LAUNCH_FD_DIAGNOSTICS, "seeking the arguments", errno);
-    /* After the change of user namespace, which clears it. */
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     char words[][sizeof LAUNCH_HELPER_PATH] = {"bwrap", "--args", "3", "--", LAUNCH_HELPER_PATH, "stage"};
     char *const argv[] = {words[0], words[1], words[2], words[3], words[4], words[5], NULL};
     char *const envp[] = {NULL};

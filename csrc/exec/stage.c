@@ -25,10 +25,12 @@
 /* Exit statuses of the stage itself; nobody reads them but a person who traces it: results go over the socket. */
 enum { STAGE_DONE = 0, STAGE_BROKEN = 125 };
 
-static void tell(enum stage_event_type type, int status, const char *text) {
+/* False: the agent is gone, or wants no more of this run. */
+static bool tell(enum stage_event_type type, int status, const char *text) {
     struct stage_event event = {.type = type, .status = status};
     snprintf(event.text, sizeof event.text, "%s", text);
-    send(LAUNCH_FD_CONTROL, &event, offsetof(struct stage_event, text) + strlen(event.text) + 1, MSG_NOSIGNAL);
+    size_t size = offsetof(struct stage_event, text) + strlen(event.text) + 1;
+    return send(LAUNCH_FD_CONTROL, &event, size, MSG_NOSIGNAL) == (ssize_t)size;
 }
 
 static int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -130,7 +132,8 @@ int stage_main(void) {
     struct payload payload;
     if (map_payload(&payload) != 0)
         return fail("the stage cannot read its payload");
-    tell(STAGE_HELLO, 0, "");
+    if (!tell(STAGE_HELLO, 0, ""))
+        return STAGE_BROKEN;
     char text[AGENT_TEXT_MAX - 64];
     if (check_mounts(&payload, text, sizeof text) != 0)
         return fail("mount check failed: %s", text);

@@ -3,11 +3,12 @@
 #include <stdio.h>
 
 /*
- * --unshare-user also for root, who would keep capabilities otherwise. No --new-session: the stage calls setsid().
+ * --unshare-user also for root, who would keep capabilities otherwise. No --new-session: the stage calls setsid(). No
+ * --die-with-parent: the stage ends when its socket does, and a bwrap that dies between its clone and its id maps leaves
+ * a child behind that waits for ever.
  */
 static const char *const isolation[] = {
-    "--unshare-user",   "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--as-pid-1",
-    "--die-with-parent", "--cap-drop",   "ALL",
+    "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--as-pid-1", "--cap-drop", "ALL",
 };
 /* A tmpfs of bwrap's: closed after /dev/shm was mounted in it. */
 static const char *const own_dev[] = {"--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"};

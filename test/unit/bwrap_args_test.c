@@ -33,6 +33,7 @@ int main(void) {
     const char *text = args_text(&plan, &all_features, &masks);
     has(text, " --unshare-user ", true, "a user namespace is always made, for root too");
     has(text, " --cap-drop ALL ", true, "all capabilities are dropped");
+    has(text, "--die-with-parent", false, "the stage's socket alone ties it to the agent");
     has(text, " --as-pid-1 ", true, "the stage is pid 1");
     has(text, " --proc /proc --remount-ro /proc ", true, "/proc is fresh and read-only");
     has(text, " --ro-bind / / ", true, "the root is read-only");
