@@ -8,8 +8,8 @@ function plainOptions() {
   return ['bwrap', ...UNSHARE, '--die-with-parent', '--ro-bind', '/', '/', '--'];
 }
 
-/** What a run in an empty workspace is given, but that it makes no network namespace of its own. @param {string} cwd */
-function sameOptions(cwd) {
+/** All that a run in an empty workspace has, by options alone; its network namespace belongs to a session. @param {string} cwd */
+function sameSandbox(cwd) {
   const namespaces = UNSHARE.filter((word) => word !== '--unshare-net');
   return [
     ...['bwrap', ...namespaces, '--as-pid-1', '--die-with-parent', '--cap-drop', 'ALL', '--disable-userns'],
@@ -18,4 +18,4 @@ function sameOptions(cwd) {
   ];
 }
 
-module.exports = { plainOptions, sameOptions };
+module.exports = { plainOptions, sameSandbox };

@@ -38,7 +38,9 @@ function readCommandLine() {
   const names = values.only?.flatMap((list) => list.split(',')) ?? Object.keys(ROWS);
   const unknown = names.filter((name) => !Object.hasOwn(ROWS, name));
   if (unknown.length > 0) throw new Error(`--only ${unknown.join()}: the rows are ${Object.keys(ROWS).join(', ')}`);
-  return { names, counts: values.quick ? QUICK : FULL, format: values.json ? 'json' : values.markdown ? 'markdown' : 'text' };
+  /** @type {'text' | 'json' | 'markdown'} */
+  const format = values.json ? 'json' : values.markdown ? 'markdown' : 'text';
+  return { names, counts: values.quick ? QUICK : FULL, format };
 }
 
 /**

@@ -44,7 +44,7 @@ function openBwrap(wrap) {
 const OPENERS = {
   ours: openOurs,
   local: openLocal,
-  'bwrap-same': openBwrap(bwrap.sameOptions),
+  'bwrap-same': openBwrap(bwrap.sameSandbox),
   'bwrap-plain': openBwrap(bwrap.plainOptions),
   srt: openSrt,
 };

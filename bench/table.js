@@ -1,6 +1,6 @@
 'use strict';
 
-const HEADINGS = ['what', 'ours', 'compared with', 'ratio', 'of minima', 'reach'];
+const HEADINGS = ['what', 'ours, median (min)', 'compared with', 'ratio', 'of minima', 'reach'];
 
 /** @param {number} ms */
 const time = (ms) => (ms >= 1000 ? `${(ms / 1000).toFixed(2)} s` : ms >= 100 ? `${ms.toFixed(0)} ms` : `${ms.toFixed(2)} ms`);
@@ -8,6 +8,9 @@ const time = (ms) => (ms >= 1000 ? `${(ms / 1000).toFixed(2)} s` : ms >= 100 ? `
 const megabytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MB`;
 /** @param {number} ratio */
 const factor = (ratio) => (ratio >= 100 ? ratio.toFixed(0) : ratio >= 10 ? ratio.toFixed(1) : ratio.toFixed(2));
+
+/** @param {{ median: number, min: number }} times */
+const both = ({ median, min }) => `${time(median)} (${time(min)})`;
 
 /**
  * A row of two things that were measured in turn.
@@ -17,7 +20,19 @@ const factor = (ratio) => (ratio >= 100 ? ratio.toFixed(0) : ratio >= 10 ? ratio
  * @param {string} [reach]
  */
 function ratioRow(what, ours, other, reach = '') {
-  return { what, ours: time(ours.median), other: time(other.median), ratio: ours.median / other.median, ofMinima: ours.min / other.min, reach };
+  const ratio = ours.median / other.median;
+  return { what, ours: both(ours), other: both(other), ratio, ofMinima: ours.min / other.min, reach };
+}
+
+/**
+ * A row of srt's, of which nothing is ours.
+ * @param {string} what
+ * @param {{ median: number, min: number }} srt
+ * @param {{ median: number, min: number }} other
+ */
+function srtRow(what, srt, other) {
+  const row = ratioRow(what, srt, other);
+  return { ...row, ours: '', other: `${row.ours} to ${row.other}` };
 }
 
 /** A row with a figure of its own. @param {string} what @param {string} value @param {string} [reach] @param {string} [other] */
@@ -64,4 +79,4 @@ function print(format, host, rows) {
   console.log(`${headline(host)}\n\n${format === 'markdown' ? asMarkdown(lines) : asText(lines)}`);
 }
 
-module.exports = { factor, megabytes, print, ratioRow, time, valueRow };
+module.exports = { factor, megabytes, print, ratioRow, srtRow, time, valueRow };

@@ -27,9 +27,8 @@ function endWorkers() {
  */
 function runJob(job, args, { home, node = process.execPath, wrapper = [] }) {
   const words = [...wrapper, node, path.join(__dirname, 'worker.js'), job, JSON.stringify(args)];
-  const env = { ...process.env, HOME: home };
-  // A write root of its own would be one more mount than elsewhere.
-  delete env.TMPDIR;
+  // A TMPDIR of its own would be one more mount than elsewhere.
+  const env = { ...process.env, HOME: home, TMPDIR: undefined };
   return new Promise((resolve, reject) => {
     const child = spawn(words[0], words.slice(1), { env, detached: true, stdio: ['ignore', 2, 2, 'ipc'] });
     let reply;

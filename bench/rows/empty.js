@@ -9,7 +9,7 @@ async function measure({ counts, scratch, runJob }) {
   const [ours, local, same, plain] = await runJob('alternate', { subjects, counts }, { home: scratch.emptyHome() });
   return [
     ratioRow('`true`, empty workspace ÷ LocalMachine', ours, local, '≤ 3 (≤ 25 mounts)'),
-    ratioRow('`true`, empty workspace ÷ bwrap alone, same options', ours, same),
+    ratioRow('`true`, empty workspace ÷ bwrap alone, the same sandbox', ours, same),
     ratioRow('`true`, empty workspace ÷ bwrap alone, one bind', ours, plain),
   ];
 }

@@ -1,7 +1,7 @@
 'use strict';
 
 const { provideSrt } = require('../srt-install');
-const { megabytes, ratioRow, time, valueRow } = require('../table');
+const { megabytes, ratioRow, srtRow, time, valueRow } = require('../table');
 
 const COUNT = 200;
 const COUNTS = { runs: 5, warmup: 0, capMs: 30_000 };
@@ -11,9 +11,8 @@ async function measureSrt({ scratch, runJob }, { node, entry }) {
   const cwd = scratch.folder('empty');
   const subjects = [{ kind: 'srt', cwd, entry }, { kind: 'local', cwd }];
   const { times, stalls, grown } = await runJob('many', { subjects, count: COUNT, counts: COUNTS }, { home: scratch.emptyHome(), node });
-  const row = ratioRow(`srt: ${COUNT} at once ÷ plain runs`, times[0], times[1]);
   return [
-    { ...row, ours: '', other: `${row.ours} to ${row.other}` },
+    srtRow(`srt: ${COUNT} at once ÷ plain runs`, times[0], times[1]),
     valueRow('srt: longest stall of the loop', '', '', time(stalls[0])),
     valueRow(`srt: memory of the host process after the first ${COUNT}`, '', '', `+${megabytes(grown)}`),
   ];

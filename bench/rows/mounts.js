@@ -17,7 +17,7 @@ async function measure({ counts, scratch, runJob }) {
   const [ours, local, same] = await runJob('alternate', { subjects, counts }, { home: scratch.emptyHome(), wrapper });
   return [
     ratioRow(`\`true\`, ${MOUNTS} more host mounts ÷ LocalMachine`, ours, local),
-    ratioRow(`\`true\`, ${MOUNTS} more host mounts ÷ bwrap alone, same options`, ours, same),
+    ratioRow(`\`true\`, ${MOUNTS} more host mounts ÷ bwrap alone, the same sandbox`, ours, same),
   ];
 }
 

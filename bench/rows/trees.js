@@ -1,7 +1,7 @@
 'use strict';
 
 const { provideSrt } = require('../srt-install');
-const { ratioRow } = require('../table');
+const { ratioRow, srtRow } = require('../table');
 
 const FILES = 50_000;
 const REPOSITORIES = [0, 50, 500];
@@ -22,8 +22,7 @@ async function measureTree({ counts, scratch, runJob }, { tree, empty, text }, s
   if (srt instanceof Error) return [...rows, { what, missing: srt.message.split('\n')[0] }];
   const subjects = pair({ kind: 'srt', entry: srt.entry });
   const [there, thereEmpty] = await runJob('alternate', { subjects, counts: SRT_COUNTS }, { home, node: srt.node });
-  const row = ratioRow(what, there, thereEmpty);
-  return [...rows, { ...row, ours: '', other: `${row.ours} to ${row.other}` }];
+  return [...rows, srtRow(what, there, thereEmpty)];
 }
 
 /** @returns {{ node: string, entry: string } | Error} */

@@ -176,8 +176,10 @@ static void on_event(struct session *session, const struct agent_event *event) {
 static void on_socket(uv_poll_t *watch, int status, int events) {
     struct session *session = watch->data;
     (void)status;
-    if ((events & UV_WRITABLE) != 0)
+    if ((events & UV_WRITABLE) != 0) {
+        uv_poll_start(watch, UV_READABLE, on_socket);
         flush_runs(session);
+    }
     struct agent_event event;
     int got = 0;
     while (session->agent.socket >= 0 && (got = agent_receive(&session->agent, &event)) == 1)
@@ -185,8 +187,6 @@ static void on_socket(uv_poll_t *watch, int status, int events) {
     /* Ended or out of step: the other descriptor tells when it is gone for good. */
     if (session->agent.socket >= 0 && got < 0)
         close_socket(session);
-    else if (session->agent.socket >= 0)
-        uv_poll_start(watch, UV_READABLE | (session->sending_blocked ? UV_WRITABLE : 0), on_socket);
 }
 
 void session_await_writable(struct session *session) {

@@ -27,6 +27,7 @@ struct agent {
     struct agent_context context;
     int signals;
     bool addon_gone;
+    uint64_t give_up_ns; /* once the addon is gone: when what cannot be killed is left to the kernel */
     bool addon_full; /* an event did not fit: wait until the socket takes more */
     struct agent_run *runs;
 };
@@ -70,15 +71,17 @@ static void settle_runs(struct agent *agent) {
     }
 }
 
+/* A run that cannot even be kept in mind. */
+static void refuse_run(struct agent *agent, uint64_t id, const char *why) {
+    struct agent_event event = {.version = WIRE_VERSION, .type = AGENT_ENDED, .run = id, .flags = ENDED_FAILED};
+    snprintf(event.text, sizeof event.text, "%s", why);
+    send_event(agent, &event);
+}
+
 static void start_run(struct agent *agent, const struct agent_request *request, const int *fds) {
     struct agent_run *run = agent_run_start(&agent->context, request, fds);
     if (run == NULL) {
-        struct agent_event event = {.version = WIRE_VERSION,
-                                    .type = AGENT_ENDED,
-                                    .run = request->run,
-                                    .flags = ENDED_FAILED,
-                                    .text = "the agent is out of memory"};
-        send_event(agent, &event);
+        refuse_run(agent, request->run, "the agent is out of memory");
         return;
     }
     run->next = agent->runs;
@@ -93,12 +96,17 @@ static void stop_run(const struct agent *agent, uint64_t id) {
 
 static void serve_addon(struct agent *agent) {
     for (;;) {
-        struct agent_request request;
+        struct agent_request request = {0};
         int fds[PASSFD_MAX];
         size_t fd_count = 0;
         ssize_t got = receive_with_fds(AGENT_SOCKET_FD, &request, sizeof request, fds, PASSFD_MAX, &fd_count);
         if (got < 0 && errno == EAGAIN)
             return;
+        /* The message is there, its descriptors are not. */
+        if (got < 0 && errno == EPROTO && request.version == WIRE_VERSION) {
+            refuse_run(agent, request.run, "the agent is out of descriptors (open files)");
+            continue;
+        }
         if (got != (ssize_t)sizeof request || request.version != WIRE_VERSION) {
             agent->addon_gone = true;
         } else if (request.type == AGENT_START && fd_count == START_FD_COUNT) {
@@ -159,7 +167,7 @@ static void reap(const struct agent *agent) {
 
 /* Milliseconds until the next run is due, rounded up; -1: none is. */
 static int next_timeout(const struct agent *agent) {
-    uint64_t earliest = 0;
+    uint64_t earliest = agent->give_up_ns;
     for (const struct agent_run *run = agent->runs; run != NULL; run = run->next) {
         uint64_t due = agent_run_due(run);
         if (due != 0 && (earliest == 0 || due < earliest))
@@ -201,12 +209,16 @@ static void turn(struct agent *agent) {
     settle_runs(agent);
 }
 
+/* How long a killed process may take to die; one that hangs in the kernel must not hold up Node's exit for ever. */
+#define GIVE_UP_NS 10000000000u
+
 /* Node is gone, or this sandbox was disposed: whatever runs is killed, and waited for. */
 static void end_runs(struct agent *agent) {
     epoll_ctl(agent->context.epoll, EPOLL_CTL_DEL, AGENT_SOCKET_FD, NULL);
+    agent->give_up_ns = monotonic_ns() + GIVE_UP_NS;
     for (struct agent_run *run = agent->runs; run != NULL; run = run->next)
         agent_run_kill(run);
-    while (agent->runs != NULL)
+    while (agent->runs != NULL && monotonic_ns() < agent->give_up_ns)
         turn(agent);
 }
 
