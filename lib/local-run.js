@@ -30,7 +30,7 @@ const { Utf8Stream } = require('./utf8-stream');
  * @typedef {object} RunRequest options of a run, checked and completed
  * @property {readonly string[]} argv
  * @property {string} cwd
- * @property {Record<string, string>} env
+ * @property {Record<string, string | undefined>} env what is different from the ambient environment
  * @property {string} stdin
  * @property {number} timeoutMs Infinity for none
  * @property {number} maxOutputBytes Infinity for none
@@ -79,21 +79,35 @@ const OPTION_CHECKS = [
 ];
 
 /**
- * The ambient environment with a run's own on top; a value of undefined takes the variable away.
+ * A run's own variables, checked.
  * @param {RunOptions['env']} own
- * @returns {Record<string, string>}
+ * @returns {Record<string, string | undefined>}
  */
-function completeEnv(own) {
-  const env = { ...process.env };
+function checkEnv(own) {
+  /** @type {Record<string, string | undefined>} */
+  const env = Object.create(null);
   for (const [name, value] of Object.entries(own ?? {})) {
     if (name === '' || name.includes('=') || !isText(name)) {
       throw new TypeError(`env: ${JSON.stringify(name)} cannot be the name of a variable`);
     }
-    if (value === undefined) delete env[name];
-    else if (isText(value)) env[name] = value;
-    else throw new TypeError(`env.${name}: must be a string without NUL`);
+    if (value !== undefined && !isText(value)) throw new TypeError(`env.${name}: must be a string without NUL`);
+    env[name] = value;
   }
-  return /** @type {Record<string, string>} */ (env);
+  return env;
+}
+
+/**
+ * The ambient environment with a run's own on top; a value of undefined takes the variable away.
+ * @param {Record<string, string | undefined>} own
+ * @returns {NodeJS.ProcessEnv}
+ */
+function completeEnv(own) {
+  const env = { ...process.env };
+  for (const name in own) {
+    if (own[name] === undefined) delete env[name];
+    else env[name] = own[name];
+  }
+  return env;
 }
 
 /**
@@ -115,7 +129,7 @@ function completeRequest(argv, given, machineCwd) {
   return {
     argv: [...argv],
     cwd: path.resolve(machineCwd, options.cwd ?? ''),
-    env: completeEnv(options.env),
+    env: checkEnv(options.env),
     stdin: options.stdin ?? '',
     timeoutMs: options.timeoutMs ?? Infinity,
     maxOutputBytes: Math.floor(options.maxOutputBytes ?? Infinity),
@@ -200,7 +214,7 @@ class LocalRun {
       if (argv[0] === '') throw Object.assign(new Error(), { code: 'ENOENT', syscall: 'spawn' });
       child = spawn(argv[0], argv.slice(1), {
         cwd,
-        env,
+        env: completeEnv(env),
         detached: !WINDOWS,
         windowsHide: true,
         stdio: [stdin === '' ? 'ignore' : 'pipe', 'pipe', 'pipe'],
@@ -349,4 +363,4 @@ async function runLocally(argv, options, machine) {
   return new Promise((resolve) => new LocalRun(request, machine.sigtermGraceMs, resolve).start());
 }
 
-module.exports = { abortedBeforeStart, completeRequest, runLocally };
+module.exports = { abortedBeforeStart, completeEnv, completeRequest, runLocally };

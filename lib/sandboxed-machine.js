@@ -10,8 +10,7 @@ const NOBODY_ALIVE = 'no sandbox is alive in this process: await OsSandbox.start
 
 /**
  * The sandboxed machine over a framework's machine class, or over our own: everything but `run` is the base's.
- * @template {new (where?: any) => any} Base
- * @param {Base} Base
+ * @param {new (...args: any[]) => any} Base
  */
 function makeSandboxedMachine(Base) {
   return class SandboxedLocalMachine extends Base {

@@ -1,6 +1,7 @@
 'use strict';
 
 const os = require('node:os');
+const { isMainThread } = require('node:worker_threads');
 
 const { onAbort } = require('./abort');
 const { wrapOutputCallback } = require('./output-callback');
@@ -20,11 +21,16 @@ function encodeList(items) {
   return items.length === 0 ? '' : `${items.join('\0')}\0`;
 }
 
-/** @param {Record<string, string>} env */
+/** A name alone takes the variable away. @param {Record<string, string | undefined>} env */
 function encodeEnv(env) {
   let text = '';
-  for (const name in env) text += `${name}=${env[name]}\0`;
+  for (const name in env) text += env[name] === undefined ? `${name}\0` : `${name}=${env[name]}\0`;
   return text;
+}
+
+/** A worker has an environment of its own, which only JS can see; the main thread's is the process's, which C reads. */
+function ambientEnv() {
+  return isMainThread ? undefined : encodeEnv(process.env);
 }
 
 /** The addon's session: what stands behind one enabled OsSandbox. */
@@ -97,6 +103,7 @@ class Session {
         run = this.#addon.startRun(this.#handle, {
           policy,
           argv: encodeList(request.argv),
+          ambientEnv: ambientEnv(),
           env: encodeEnv(request.env),
           machineCwd: machine.cwd,
           cwd: request.cwd,

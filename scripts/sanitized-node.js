@@ -4,4 +4,5 @@
 delete process.env.LD_PRELOAD;
 delete process.env.ASAN_OPTIONS;
 delete process.env.LSAN_OPTIONS;
+delete process.env.DETECT_LEAKS;
 process.execPath = /** @type {string} */ (process.env.SANITIZED_NODE);

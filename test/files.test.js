@@ -17,14 +17,42 @@ const SECRET = 'the-secret-of-this-test';
 
 /** Every way to change a folder with the files `file`, `second` and the folders `empty`, `full/x`. One line per success. */
 const CHANGES = [
-  'echo x > file', 'echo x >> file', ': > file', 'truncate -s 1 file', 'dd if=/dev/zero of=file bs=1 count=1',
-  'cp /etc/passwd file', 'sed -i s/o/x/ file', 'sh -c "exec 9<>file && echo x >&9"', 'tee -a file < /etc/passwd',
-  'chmod 777 file', 'chmod 777 .', 'touch -d 2001-01-01 file', 'touch -h -d 2001-01-01 link',
-  'ln file hard', 'ln file "$TMPDIR"/hard', 'ln -s file soft', 'ln -sfn x link', 'mv file moved', 'mv file /tmp/', 'mv -f second file',
-  'echo x > new', 'mkdir new-folder', 'mkdir -p a/b/c', 'mkfifo pipe', 'rm -f file', 'rm -f link', 'rmdir empty', 'rm -rf full',
-  'cp -r /etc/hostname full/', 'tar -xf "$TMPDIR"/archive.tar', 'mv empty other', 'mv full/x full/y',
-  `/usr/bin/python3 -c "import os; os.setxattr('file', 'user.x', b'y')"`, `/usr/bin/python3 -c "import os; os.rename('file', 'second')"`,
-  `/usr/bin/python3 -c "import os; os.open('.', os.O_TMPFILE | os.O_WRONLY)"`, `/usr/bin/python3 -c "import os; os.utime(os.open('file', os.O_RDONLY), (1, 1))"`,
+  'echo x > file',
+  'echo x >> file',
+  ': > file',
+  'truncate -s 1 file',
+  'dd if=/dev/zero of=file bs=1 count=1',
+  'cp /etc/passwd file',
+  'sed -i s/o/x/ file',
+  'sh -c "exec 9<>file && echo x >&9"',
+  'tee -a file < /etc/passwd',
+  'chmod 777 file',
+  'chmod 777 .',
+  'touch -d 2001-01-01 file',
+  'touch -h -d 2001-01-01 link',
+  'ln file hard',
+  'ln file "$TMPDIR"/hard',
+  'ln -s file soft',
+  'ln -sfn x link',
+  'mv file moved',
+  'mv file /tmp/',
+  'mv -f second file',
+  'echo x > new',
+  'mkdir new-folder',
+  'mkdir -p a/b/c',
+  'mkfifo pipe',
+  'rm -f file',
+  'rm -f link',
+  'rmdir empty',
+  'rm -rf full',
+  'cp -r /etc/hostname full/',
+  'tar -xf "$TMPDIR"/archive.tar',
+  'mv empty other',
+  'mv full/x full/y',
+  `/usr/bin/python3 -c "import os; os.setxattr('file', 'user.x', b'y')"`,
+  `/usr/bin/python3 -c "import os; os.rename('file', 'second')"`,
+  `/usr/bin/python3 -c "import os; os.open('.', os.O_TMPFILE | os.O_WRONLY)"`,
+  `/usr/bin/python3 -c "import os; os.utime(os.open('file', os.O_RDONLY), (1, 1))"`,
   `/usr/bin/python3 -c "import os; os.fchmod(os.open('file', os.O_RDONLY), 0o777)"`,
 ];
 
@@ -46,15 +74,26 @@ async function tryChanges(machine, folder, beside) {
 
 t.test('commands write in every write root and nowhere else', async (t) => {
   const { base, workspace } = makePlace(t);
-  const folders = Object.fromEntries(['additional', 'allowed', 'relative', 'not-granted'].map((name) => [name, path.join(base, name)]));
+  const folders = Object.fromEntries(
+    ['additional', 'allowed', 'relative', 'not-granted'].map((name) => [name, path.join(base, name)]),
+  );
   for (const folder of Object.values(folders)) fs.mkdirSync(folder);
   fs.mkdirSync(path.join(home, '.operon/tasks'), { recursive: true });
-  const sandbox = await startSandbox(t, { filesystem: { allowWrite: [folders.allowed, '../relative', path.join(base, 'missing')] } });
+  const sandbox = await startSandbox(t, {
+    filesystem: { allowWrite: [folders.allowed, '../relative', path.join(base, 'missing')] },
+  });
   const machine = sandbox.machine({ cwd: workspace, additionalDirs: [folders.additional] });
   const temporary = fs.mkdtempSync('/tmp/os-sandbox-test-');
   t.teardown(() => fs.rmSync(temporary, { recursive: true, force: true }));
 
-  const roots = [workspace, folders.additional, folders.allowed, folders.relative, temporary, path.join(home, '.operon/tasks')];
+  const roots = [
+    workspace,
+    folders.additional,
+    folders.allowed,
+    folders.relative,
+    temporary,
+    path.join(home, '.operon/tasks'),
+  ];
   for (const root of roots) {
     await bash(machine, `mkdir -p ${quote(root)}/sub && echo written > ${quote(root)}/sub/file`);
     t.equal(fs.readFileSync(path.join(root, 'sub/file'), 'utf8'), 'written\n', root);
@@ -63,7 +102,17 @@ t.test('commands write in every write root and nowhere else', async (t) => {
   await bash(machine, `echo x > ${quote(inTmpdir)}`);
   t.ok(fs.existsSync(inTmpdir));
 
-  const closed = [base, folders['not-granted'], home, path.join(home, '.operon'), path.join(base, 'missing'), '/', '/etc', '/usr', '/var/tmp'];
+  const closed = [
+    base,
+    folders['not-granted'],
+    home,
+    path.join(home, '.operon'),
+    path.join(base, 'missing'),
+    '/',
+    '/etc',
+    '/usr',
+    '/var/tmp',
+  ];
   for (const folder of closed) {
     const name = `os-sandbox-canary-${process.pid}`;
     const result = await bash(machine, `mkdir -p ${quote(folder)}; echo x > ${quote(path.join(folder, name))}`);
@@ -94,7 +143,10 @@ t.test('denyWrite beats every grant', async (t) => {
   fs.mkdirSync(denied, { recursive: true });
   fill(denied);
   const filesystem = { denyWrite: ['deep/er/denied'], allowWrite: [denied, path.join(denied, 'full')] };
-  const machine = (await startSandbox(t, { filesystem })).machine({ cwd: workspace, additionalDirs: [path.join(denied, 'empty')] });
+  const machine = (await startSandbox(t, { filesystem })).machine({
+    cwd: workspace,
+    additionalDirs: [path.join(denied, 'empty')],
+  });
   const before = snapshot(denied);
   t.same(await tryChanges(machine, denied, workspace), []);
   t.same(snapshot(denied), before);
@@ -117,9 +169,22 @@ import ctypes, sys
 libc = ctypes.CDLL(None, use_errno=True)
 sys.exit(libc.renameat2(-100, b'a', -100, b'fresh', 2) != 0)"`;
   const moves = [
-    'mv a z', 'mv a/b z', 'mv a/b/denied z', 'mv c z', 'mv c/d z', 'mv c/d/secret z', 'mv a /tmp/', 'mkdir fresh; mv -T fresh a',
-    'mkdir -p fresh; mv -T fresh a/b/denied', 'rmdir a/b/denied', 'rm -r a', 'ln c/d/secret z', 'ln a/b/denied/file z', exchange,
-    'cp -r --reflink=auto c /tmp/os-sandbox-copy && cat /tmp/os-sandbox-copy/d/secret', 'mv ../workspace ../gone',
+    'mv a z',
+    'mv a/b z',
+    'mv a/b/denied z',
+    'mv c z',
+    'mv c/d z',
+    'mv c/d/secret z',
+    'mv a /tmp/',
+    'mkdir fresh; mv -T fresh a',
+    'mkdir -p fresh; mv -T fresh a/b/denied',
+    'rmdir a/b/denied',
+    'rm -r a',
+    'ln c/d/secret z',
+    'ln a/b/denied/file z',
+    exchange,
+    'cp -r --reflink=auto c /tmp/os-sandbox-copy && cat /tmp/os-sandbox-copy/d/secret',
+    'mv ../workspace ../gone',
   ];
   for (const move of moves) {
     const result = await bash(machine, move);
@@ -129,13 +194,38 @@ sys.exit(libc.renameat2(-100, b'a', -100, b'fresh', 2) != 0)"`;
   fs.rmSync('/tmp/os-sandbox-copy', { recursive: true, force: true });
   t.equal(fs.readFileSync(path.join(workspace, 'a/b/denied/file'), 'utf8'), 'original');
   t.equal(fs.readFileSync(path.join(workspace, 'c/d/secret'), 'utf8'), SECRET);
-  t.match(await bash(machine, 'mkdir a/new && mv a/new a/newer && rmdir a/newer && echo x > c/d/beside'), { exitCode: 0, stderr: '' }, 'beside it all goes on');
+  t.match(
+    await bash(machine, 'mkdir a/new && mv a/new a/newer && rmdir a/newer && echo x > c/d/beside'),
+    { exitCode: 0, stderr: '' },
+    'beside it all goes on',
+  );
 });
 
-/** How one folder of the workspace may be written; F is its name, and `to-F` a symlink to it. */
+/** How one folder of the workspace may be written; F is its name, `to-F` a symlink to it, W the workspace, B its parent. */
 const SPELLINGS = [
-  'W/F', 'W/F/', 'W/F//', '/W/F', '/../..W/F', 'F', 'F/', './F', './/./F/.', '../workspace/F', 'none/../F', '/proc/self/rootW/F',
-  'B/alias/F', 'W/up/workspace/F', 'up/alias/F/', 'to-F', 'to-F/', 'to-F/.', 'W/F/file', 'to-F/file', './F//file', '~/back/workspace/F', '~//back//workspace/F/',
+  'W/F',
+  'W/F/',
+  'W/F//',
+  '/W/F',
+  '/../..W/F',
+  'F',
+  'F/',
+  './F',
+  './/./F/.',
+  '../workspace/F',
+  'none/../F',
+  '/proc/self/rootW/F',
+  'B/alias/F',
+  'W/up/workspace/F',
+  'up/alias/F/',
+  'to-F',
+  'to-F/',
+  'to-F/.',
+  'W/F/file',
+  'to-F/file',
+  './F//file',
+  '~/back/workspace/F',
+  '~//back//workspace/F/',
 ];
 
 t.test('a denial holds in every spelling of its entry', async (t) => {
@@ -150,16 +240,27 @@ t.test('a denial holds in every spelling of its entry', async (t) => {
     fs.writeFileSync(path.join(workspace, folder, 'file'), SECRET);
     fs.symlinkSync(folder, path.join(workspace, `to-${folder}`));
   }
-  const entries = SPELLINGS.map((text, i) => text.replace('W', workspace).replace('B', base).replace('F', folders[i]));
+  const entries = SPELLINGS.map((text, i) =>
+    text.replace(/[WBF]/g, (letter) => ({ W: workspace, B: base, F: folders[i] })[letter]),
+  );
   const before = snapshot(workspace);
   for (const option of ['denyRead', 'denyWrite']) {
     const machine = (await startSandbox(t, { filesystem: { [option]: entries } })).machine(workspace);
-    const ways = (folder) => ['', `${workspace}/`, 'up/workspace/', 'to-', `/proc/self/root${workspace}/`, '/proc/self/cwd/'].map((way) => `${way}${folder}/file`);
+    const ways = (folder) =>
+      ['', `${workspace}/`, 'up/workspace/', 'to-', `/proc/self/root${workspace}/`, '/proc/self/cwd/'].map(
+        (way) => `${way}${folder}/file`,
+      );
     for (const [i, folder] of folders.entries()) {
-      const script = ways(folder).map((file) => `cat ${file} 2>/dev/null; echo x > ${file}`).join('\n');
+      const script = ways(folder)
+        .map((file) => `cat ${file} 2>/dev/null; echo x > ${file}`)
+        .join('\n');
       const { stdout, stderr } = await bash(machine, script);
       if (option === 'denyRead') t.equal(stdout, '', `${option} ${entries[i]}`);
-      t.equal(stderr.match(/Permission denied|Read-only file system/g)?.length, ways(folder).length, `${option} ${entries[i]}`);
+      t.equal(
+        stderr.match(/Permission denied|Read-only file system/g)?.length,
+        ways(folder).length,
+        `${option} ${entries[i]}`,
+      );
     }
   }
   t.same(snapshot(workspace), before);
@@ -175,12 +276,31 @@ t.test('relative entries start at the cwd of the machine, not of the process or 
     const result = await bash(machine, everything, { cwd });
     t.match(result, { stdout: `${SECRET}\n${SECRET}\n`, stderr: `cat: ${workspace}/file: Permission denied\n` });
   }
-  t.match(await bash(machine.withCwd('../secrets'), everything), { stderr: `cat: ${secrets}/file: Permission denied\n` });
+  t.match(await bash(machine.withCwd('../secrets'), everything), {
+    stderr: `cat: ${secrets}/file: Permission denied\n`,
+  });
 });
 
 t.test('names that a shell, a glob or bwrap could misread are just names', async (t) => {
   const { workspace } = makePlace(t);
-  const names = ['a*', 'b?[x]', '[c]', '{d,e}', '**', '--perms', '-n', 'new\nline', 'back\\slash', 'octal\\040x', 'sp ace', 'tab\t', 'ünï', '~', '$HOME', "quo'te\""];
+  const names = [
+    'a*',
+    'b?[x]',
+    '[c]',
+    '{d,e}',
+    '**',
+    '--perms',
+    '-n',
+    'new\nline',
+    'back\\slash',
+    'octal\\040x',
+    'sp ace',
+    'tab\t',
+    'ünï',
+    '~',
+    '$HOME',
+    'quo\'te"',
+  ];
   for (const name of names) {
     fs.mkdirSync(path.join(workspace, name));
     fs.writeFileSync(path.join(workspace, name, 'file'), SECRET);
@@ -191,7 +311,10 @@ t.test('names that a shell, a glob or bwrap could misread are just names', async
   const machine = (await startSandbox(t, { filesystem })).machine(workspace);
   for (const name of names) {
     const file = quote(`./${name}`);
-    const result = await bash(machine, `cat ${file}/file; echo x > ${file}/file; echo x > ${file}/new; echo x > ${file}.kept; ls ${file}`);
+    const result = await bash(
+      machine,
+      `cat ${file}/file; echo x > ${file}/file; echo x > ${file}/new; echo x > ${file}.kept; ls ${file}`,
+    );
     t.equal(result.stdout, '', name);
     t.equal(fs.readFileSync(path.join(workspace, name, 'file'), 'utf8'), SECRET, name);
     t.equal(fs.readFileSync(path.join(workspace, `${name}.kept`), 'utf8'), 'original', name);
@@ -201,14 +324,38 @@ t.test('names that a shell, a glob or bwrap could misread are just names', async
 });
 
 /** Each must say EACCES, or EROFS where it would write. */
-const ON_DENIED_FOLDER = ['ls .', 'cat inner/file', 'cat file', 'stat file', 'cd inner', 'mkdir new', 'echo x > new', 'echo x > file', 'rm file', 'touch .', 'chmod 755 .', 'ln -s x y'];
-const ON_DENIED_FILE = ['cat F', 'head -c 1 F', 'echo x > F', 'echo x >> F', 'chmod 644 F', 'truncate -s 0 F', 'cp F G', 'exec 9<>F', 'touch F'];
+const ON_DENIED_FOLDER = [
+  'ls .',
+  'cat inner/file',
+  'cat file',
+  'stat file',
+  'cd inner',
+  'mkdir new',
+  'echo x > new',
+  'echo x > file',
+  'rm file',
+  'touch .',
+  'chmod 755 .',
+  'ln -s x y',
+];
+const ON_DENIED_FILE = [
+  'cat F',
+  'head -c 1 F',
+  'echo x > F',
+  'echo x >> F',
+  'chmod 644 F',
+  'truncate -s 0 F',
+  'cp F G',
+  'exec 9<>F',
+  'touch F',
+];
 
 t.test('what is read-denied fails for reading and for writing, in a write root and outside', async (t) => {
   const { workspace, secrets } = makePlace(t);
   for (const place of [workspace, secrets]) {
     fs.mkdirSync(path.join(place, 'folder/inner'), { recursive: true });
-    for (const name of ['folder/file', 'folder/inner/file', 'single']) fs.writeFileSync(path.join(place, name), SECRET, { mode: 0o666 });
+    for (const name of ['folder/file', 'folder/inner/file', 'single'])
+      fs.writeFileSync(path.join(place, name), SECRET, { mode: 0o666 });
   }
   const denyRead = [workspace, secrets].flatMap((place) => [path.join(place, 'folder'), path.join(place, 'single')]);
   const machine = (await startSandbox(t, { filesystem: { denyRead } })).machine(workspace);
@@ -230,14 +377,41 @@ t.test('what is read-denied fails for reading and for writing, in a write root a
   t.match(await withoutSandbox(workspace).run(['cat', 'single']), { stdout: SECRET });
 });
 
-const CREDENTIAL_FOLDERS = ['.ssh', '.gnupg', '.aws', '.azure', '.config/gcloud', '.kube', '.config/gh', '.config/glab-cli', '.password-store', '.local/share/keyrings', '.config/op', '.mozilla', '.config/google-chrome'];
+const CREDENTIAL_FOLDERS = [
+  '.ssh',
+  '.gnupg',
+  '.aws',
+  '.azure',
+  '.config/gcloud',
+  '.kube',
+  '.config/gh',
+  '.config/glab-cli',
+  '.password-store',
+  '.local/share/keyrings',
+  '.config/op',
+  '.mozilla',
+  '.config/google-chrome',
+];
 const CREDENTIAL_FILES = [
-  '.docker/config.json', '.config/containers/auth.json', '.netrc', '.git-credentials', '.config/git/credentials', '.pypirc', '.cargo/credentials',
-  '.cargo/credentials.toml', '.gem/credentials', '.terraform.d/credentials.tfrc.json', '.pgpass', '.my.cnf', '.vault-token',
+  '.docker/config.json',
+  '.config/containers/auth.json',
+  '.netrc',
+  '.git-credentials',
+  '.config/git/credentials',
+  '.pypirc',
+  '.cargo/credentials',
+  '.cargo/credentials.toml',
+  '.gem/credentials',
+  '.terraform.d/credentials.tfrc.json',
+  '.pgpass',
+  '.my.cnf',
+  '.vault-token',
 ];
 
 t.test('credentials are closed to commands, also where the home is the workspace', async (t) => {
-  const files = [...CREDENTIAL_FOLDERS.map((folder) => `${folder}/key`), ...CREDENTIAL_FILES].map((name) => path.join(home, name));
+  const files = [...CREDENTIAL_FOLDERS.map((folder) => `${folder}/key`), ...CREDENTIAL_FILES].map((name) =>
+    path.join(home, name),
+  );
   for (const file of [...files, path.join(home, '.npmrc'), path.join(home, '.config/other')]) {
     fs.mkdirSync(path.dirname(file), { recursive: true });
     fs.writeFileSync(file, SECRET);
@@ -248,10 +422,17 @@ t.test('credentials are closed to commands, also where the home is the workspace
     const machine = sandbox.machine(cwd);
     for (const file of files) fs.accessSync(file);
     const words = files.map(quote).join(' ');
-    const result = await bash(machine, `cat ${words} 2>&1 | grep -c 'Permission denied'; cat ${words} 2>/dev/null; for f in ${words}; do echo x > "$f"; done 2>/dev/null; true`);
+    const result = await bash(
+      machine,
+      `cat ${words} 2>&1 | grep -c 'Permission denied'; cat ${words} 2>/dev/null; for f in ${words}; do echo x > "$f"; done 2>/dev/null; true`,
+    );
     t.equal(result.stdout, `${files.length}\n`, cwd);
     for (const file of files) t.equal(fs.readFileSync(file, 'utf8'), SECRET, `${file} for ${cwd}`);
-    t.match(await bash(machine, 'cat ~/.npmrc ~/.config/other'), { stdout: SECRET + SECRET }, `what installs need, for ${cwd}`);
+    t.match(
+      await bash(machine, 'cat ~/.npmrc ~/.config/other'),
+      { stdout: SECRET + SECRET },
+      `what installs need, for ${cwd}`,
+    );
   }
   t.match(sandbox.status.warnings.join('\n'), home, 'a workspace that is the home is worth a warning');
 });
@@ -262,11 +443,17 @@ t.test('symlinks in the workspace lead neither out nor to a secret', async (t) =
   fs.writeFileSync(path.join(secrets, 'key'), SECRET);
   const machine = (await startSandbox(t, { filesystem: { denyRead: [secrets] } })).machine(workspace);
   const before = snapshot(out);
-  await bash(machine, `ln -s ${out} to-out; ln -s ${secrets} to-secrets; ln -s ${out}/file to-file; ln -s /proc/self/root${secrets}/key to-key; ln -s ${out}/new dangling; ln -s / root`);
+  await bash(
+    machine,
+    `ln -s ${out} to-out; ln -s ${secrets} to-secrets; ln -s ${out}/file to-file; ln -s /proc/self/root${secrets}/key to-key; ln -s ${out}/new dangling; ln -s / root`,
+  );
   t.same(await tryChanges(machine, path.join(workspace, 'to-out'), workspace), []);
-  const result = await bash(machine, `echo x > to-file; echo x > dangling; cp /etc/hostname dangling; mkdir to-out/new; echo x > root${out}/new
+  const result = await bash(
+    machine,
+    `echo x > to-file; echo x > dangling; cp /etc/hostname dangling; mkdir to-out/new; echo x > root${out}/new
     for s in to-secrets/key to-key root${secrets}/key /proc/self/root${secrets}/key /proc/self/cwd/to-key /proc/thread-self/root${secrets}/key; do cat $s; done
-    exec 9< .; cat /proc/self/fd/9/to-key; cd to-secrets; cat /dev/fd/9/to-secrets/key`);
+    exec 9< .; cat /proc/self/fd/9/to-key; cd to-secrets; cat /dev/fd/9/to-secrets/key`,
+  );
   t.equal(result.stdout, '');
   t.same(snapshot(out), before);
 });
@@ -283,7 +470,15 @@ t.test('options that hide a deny list in a Set, a getter or a prototype never lo
       return [secrets];
     }
   }
-  for (const filesystem of [Object.create({ denyRead: [secrets] }), new Rules(), { get denyRead() { return [secrets]; } }]) {
+  for (const filesystem of [
+    Object.create({ denyRead: [secrets] }),
+    new Rules(),
+    {
+      get denyRead() {
+        return [secrets];
+      },
+    },
+  ]) {
     const machine = (await startSandbox(t, { filesystem })).machine(workspace);
     t.match(await machine.run(['cat', path.join(secrets, 'key')]), { stdout: '', exitCode: 1 });
   }

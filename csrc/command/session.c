@@ -213,9 +213,13 @@ static void on_probe_done(void *data, const struct run_result *result) {
         report_start(session, NULL);
         return;
     }
+    if (result->err == NULL && result->timed_out) {
+        fail_start(session, "a probe of bwrap did not end in time");
+        return;
+    }
     if (session->probe_error.kind == ERROR_NONE) {
         error_set(&session->probe_error, ERROR_HOST, 0, "%s",
-                  result->err != NULL ? result->err->text : "a probe did not end in time");
+                  result->err != NULL ? result->err->text : "a probe of bwrap failed");
     }
     session->probe++;
     probe_next(session);

@@ -55,7 +55,7 @@ static bool send_event(struct agent *agent, const struct agent_event *event) {
     return false;
 }
 
-/* Reports and forgets the runs that are over. */
+/* Reports the runs that are over, and forgets them once their bwrap was reaped. */
 static void settle_runs(struct agent *agent) {
     struct agent_run **slot = &agent->runs;
     while (*slot != NULL) {
@@ -64,8 +64,13 @@ static void settle_runs(struct agent *agent) {
             slot = &run->next;
             continue;
         }
-        if (!agent->addon_gone && (agent->addon_full || !send_event(agent, &run->ended)))
+        if (!agent->addon_gone && !run->reported && (agent->addon_full || !send_event(agent, &run->ended)))
             return;
+        run->reported = true;
+        if (run->bwrap != 0) {
+            slot = &run->next;
+            continue;
+        }
         *slot = run->next;
         agent_run_free(run);
     }
@@ -78,7 +83,7 @@ static void refuse_run(struct agent *agent, uint64_t id, const char *why) {
     send_event(agent, &event);
 }
 
-static void start_run(struct agent *agent, const struct agent_request *request, const int *fds) {
+static void start_run(struct agent *agent, const struct agent_request *request, int *fds) {
     struct agent_run *run = agent_run_start(&agent->context, request, fds);
     if (run == NULL) {
         refuse_run(agent, request->run, "the agent is out of memory");
@@ -115,7 +120,7 @@ static void serve_addon(struct agent *agent) {
             stop_run(agent, request.run);
         }
         for (size_t i = 0; i < fd_count; i++)
-            close(fds[i]);
+            close_fd(&fds[i]);
         if (agent->addon_gone)
             return;
     }

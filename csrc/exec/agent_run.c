@@ -104,7 +104,7 @@ static void launch(struct agent_run *run, const struct agent_context *context, c
 }
 
 struct agent_run *agent_run_start(const struct agent_context *context, const struct agent_request *request,
-                                  const int *start_fds) {
+                                  int *start_fds) {
     struct agent_run *run = calloc(1, sizeof *run);
     if (run == NULL)
         return NULL;
@@ -120,6 +120,8 @@ struct agent_run *agent_run_start(const struct agent_context *context, const str
         launch(run, context, request, start_fds);
     if (!run->launched)
         close_fd(&run->control);
+    run->outputs[0] = steal_fd(&start_fds[START_FD_STDOUT]);
+    run->outputs[1] = steal_fd(&start_fds[START_FD_STDERR]);
     return run;
 }
 
@@ -247,13 +249,24 @@ bool agent_run_is_orphaned(const struct agent_run *run) {
     return run->launched && run->bwrap == 0 && run->control >= 0 && run->stage_pidfd < 0;
 }
 
-bool agent_run_over(const struct agent_run *run) {
-    return !run->launched || (run->bwrap == 0 && run->control < 0 && run->stage_pidfd < 0);
+static void close_outputs(struct agent_run *run) {
+    close_fd(&run->outputs[0]);
+    close_fd(&run->outputs[1]);
+}
+
+bool agent_run_over(struct agent_run *run) {
+    bool inside_gone = run->control < 0 && run->stage_pidfd < 0;
+    bool outcome_known = run->bwrap == 0 || run->has_status || (run->ended.flags & ENDED_FAILED) != 0;
+    if (run->launched && !(inside_gone && outcome_known))
+        return false;
+    close_outputs(run);
+    return true;
 }
 
 void agent_run_free(struct agent_run *run) {
     unwatch_and_close(run, &run->control);
     unwatch_and_close(run, &run->stage_pidfd);
     close_fd(&run->diagnostics);
+    close_outputs(run);
     free(run);
 }

@@ -17,6 +17,7 @@ struct agent_run {
     int control;          /* the agent's end of the stage's socket; -1 once it ended */
     int stage_pidfd;      /* -1 before the stage said hello, and once it is gone */
     int diagnostics;      /* bwrap's stderr */
+    int outputs[2];       /* the command's stdout and stderr: held open, so that Node wakes once, for the end */
     uint64_t deadline_ns; /* when to stop it by itself; 0: never, or done */
     uint64_t kill_at_ns;  /* when TERM has had its time; 0: not stopping */
     uint32_t grace_ms;
@@ -25,6 +26,7 @@ struct agent_run {
     bool greeted;    /* the stage said hello */
     bool cut_off;    /* its socket was shut before that */
     bool has_status; /* the stage reported the command's end */
+    bool reported;   /* the addon knows; only bwrap is still to be reaped */
     struct agent_event ended;
 };
 
@@ -36,9 +38,12 @@ struct agent_context {
 
 uint64_t monotonic_ns(void);
 
-/* A run of the request; launched at once unless its deadline is over. NULL: out of memory. Failures are in run->ended. */
+/*
+ * A run of the request; launched at once unless its deadline is over. It takes what it keeps of start_fds, leaving -1.
+ * NULL: out of memory. Failures are in run->ended.
+ */
 struct agent_run *agent_run_start(const struct agent_context *context, const struct agent_request *request,
-                                  const int *start_fds);
+                                  int *start_fds);
 
 /* TERM to the command's group, KILL to everything after the grace; KILL at once where nothing runs yet. */
 void agent_run_stop(struct agent_run *run);
@@ -67,8 +72,11 @@ void agent_run_bwrap_gone(struct agent_run *run, int wait_status);
 /* True when bwrap is gone, but a child of its still holds the stage's socket: it is the agent's child now. */
 bool agent_run_is_orphaned(const struct agent_run *run);
 
-/* True when no process of the run is left; run->ended is then complete. */
-bool agent_run_over(const struct agent_run *run);
+/*
+ * True when no process of the run is left inside, which pid 1's own end says too: run->ended is then complete, and the
+ * run's descriptors are closed.
+ */
+bool agent_run_over(struct agent_run *run);
 
 void agent_run_free(struct agent_run *run);
 

@@ -87,6 +87,8 @@ static int apply_limits(const struct payload *payload) {
             limit.rlim_max = own.rlim_max;
         if (limit.rlim_cur > limit.rlim_max)
             limit.rlim_cur = limit.rlim_max;
+        if (limit.rlim_cur == own.rlim_cur && limit.rlim_max == own.rlim_max)
+            continue;
         if (setrlimit(resource, &limit) != 0)
             return errno;
     }

@@ -159,7 +159,7 @@ int stage_main(void) {
         tell(STAGE_EXIT, command_not_started(&payload, &result), "");
         return STAGE_DONE;
     }
-    /* The pipes are the command's alone: a reader must see their end, a writer EPIPE, when the command closes them. */
+    /* A writer must see EPIPE when the command closes its stdin; the rest is of no use here either. */
     close(0);
     close(1);
     close(2);

@@ -1,4 +1,5 @@
-/* How the attack programs report: one line for each attack, "<name>: DONE" when it worked, else the refusal. */
+/* How the attack programs report: one line for each attack, "<name>: DONE" when it worked, else the refusal.
+ */
 #ifndef OS_SANDBOX_TEST_ATTACK_H
 #define OS_SANDBOX_TEST_ATTACK_H
 

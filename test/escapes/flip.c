@@ -1,4 +1,5 @@
-/* Exchanges two names of the current folder again and again: flip A B MICROSECONDS, a random pause up to that between. */
+/* Exchanges two names of the current folder again and again: flip A B MICROSECONDS, a random pause up to that
+ * between. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* A file by its handle, past every path. "get FILE" prints the handle; "open FOLDER HANDLE" reads the file. */
+/* A file by its handle, past every path. "get FILE" prints the handle; "open FOLDER HANDLE" reads the file.
+ */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>

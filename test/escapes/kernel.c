@@ -1,7 +1,7 @@
 /*
- * What only a machine's owner may do: device nodes, the clock, names, modules. Arguments: a folder of the workspace and
- * a block device as major and minor. Where success would hurt, the arguments are wrong on purpose: the kernel checks
- * the right first, so EPERM is the refusal, and DONE stands for "not refused".
+ * What only a machine's owner may do: device nodes, the clock, names, modules. Arguments: a folder of the
+ * workspace and a block device as major and minor. Where success would hurt, the arguments are wrong on
+ * purpose: the kernel checks the right first, so EPERM is the refusal, and DONE stands for "not refused".
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -42,7 +42,8 @@ static void nodes_in(const char *folder, dev_t disk) {
 
 /* Each with the value that it has: success changes nothing but a time stamp. */
 static void device_metadata(void) {
-    static const char *const devices[] = {"/dev/full", "/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty"};
+    static const char *const devices[] = {"/dev/full",   "/dev/null",    "/dev/zero",
+                                          "/dev/random", "/dev/urandom", "/dev/tty"};
     for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++) {
         char name[64];
         struct stat facts;

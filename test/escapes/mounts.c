@@ -50,7 +50,8 @@ static void new_mounts(const char *workspace, const char *out) {
     report("move_mount", syscall(SYS_move_mount, AT_FDCWD, out, AT_FDCWD, workspace, 0));
     struct mount_attr writable = {.attr_clr = MOUNT_ATTR_RDONLY};
     report("mount_setattr", syscall(SYS_mount_setattr, AT_FDCWD, out, 0, &writable, sizeof writable));
-    report("mount_setattr /", syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &writable, sizeof writable));
+    report("mount_setattr /",
+           syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &writable, sizeof writable));
     report("fsopen", syscall(SYS_fsopen, "tmpfs", 0));
     report("fspick", syscall(SYS_fspick, AT_FDCWD, "/", 0));
 }
@@ -58,7 +59,8 @@ static void new_mounts(const char *workspace, const char *out) {
 static void roots(const char *workspace) {
     report("chroot", chroot(workspace));
     report("pivot_root", syscall(SYS_pivot_root, workspace, workspace));
-    report("climb above /", chdir("/") == 0 && chdir("../../../..") == 0 && access("oldroot", F_OK) == 0 ? 0 : -1);
+    report("climb above /",
+           chdir("/") == 0 && chdir("../../../..") == 0 && access("oldroot", F_OK) == 0 ? 0 : -1);
 }
 
 static long clone_into(uint64_t flags) {
@@ -86,8 +88,9 @@ static void namespaces(void) {
         const char *name;
         int flag;
     } kinds[] = {
-        {"user", CLONE_NEWUSER}, {"mount", CLONE_NEWNS},  {"pid", CLONE_NEWPID},       {"network", CLONE_NEWNET},
-        {"ipc", CLONE_NEWIPC},   {"uts", CLONE_NEWUTS}, {"cgroup", CLONE_NEWCGROUP},
+        {"user", CLONE_NEWUSER},     {"mount", CLONE_NEWNS}, {"pid", CLONE_NEWPID},
+        {"network", CLONE_NEWNET},   {"ipc", CLONE_NEWIPC},  {"uts", CLONE_NEWUTS},
+        {"cgroup", CLONE_NEWCGROUP},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         char name[64];

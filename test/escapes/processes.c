@@ -1,6 +1,6 @@
 /*
- * A process that is not ours: its memory, its descriptors, its files, its limits. Argument: a pid, or "child" for one
- * that the program makes, which shows that the attacks work.
+ * A process that is not ours: its memory, its descriptors, its files, its limits. Argument: a pid, or "child"
+ * for one that the program makes, which shows that the attacks work.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -33,7 +33,8 @@ static void trace(pid_t pid) {
 static void memory(pid_t pid) {
     char copy[sizeof word];
     struct iovec here = {.iov_base = copy, .iov_len = sizeof copy};
-    /* A child of ours has the word at the same address; for others any refusal but EFAULT is what is looked for. */
+    /* A child of ours has the word at the same address; for others any refusal but EFAULT is what is looked
+     * for. */
     struct iovec there = {.iov_base = word, .iov_len = sizeof word};
     report("process_vm_readv", process_vm_readv(pid, &here, 1, &there, 1, 0));
     here.iov_base = word;
@@ -49,7 +50,8 @@ static void open_in_proc(pid_t pid, const char *name, int flags) {
 }
 
 static void files(pid_t pid) {
-    static const char *const names[] = {"mem", "exe", "root", "cwd", "maps", "environ", "auxv", "pagemap", "ns/mnt", "ns/net"};
+    static const char *const names[] = {"mem",     "exe",  "root",    "cwd",    "maps",
+                                        "environ", "auxv", "pagemap", "ns/mnt", "ns/net"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         open_in_proc(pid, names[i], O_RDONLY);
     open_in_proc(pid, "mem", O_RDWR);

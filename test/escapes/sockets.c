@@ -1,6 +1,6 @@
 /*
- * Ways out by socket. Arguments: pairs of an IPv4 address and a port that listen outside, by TCP and by UDP; then the
- * name of an abstract unix socket outside. A datagram counts as sent when the kernel took it.
+ * Ways out by socket. Arguments: pairs of an IPv4 address and a port that listen outside, by TCP and by UDP;
+ * then the name of an abstract unix socket outside. Nothing in here changes a host on which it is allowed.
  */
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
@@ -37,14 +37,17 @@ static struct sockaddr_in address_of(const char *address, const char *port) {
 /* Also spelled as an IPv6 address, and by sendto with data in the SYN. */
 static void streams(const char *address, const char *port) {
     struct sockaddr_in to = address_of(address, port);
-    report_for("tcp", address, port, connect(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&to, sizeof to));
+    report_for("tcp", address, port,
+               connect(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&to, sizeof to));
     struct sockaddr_in6 mapped = {.sin6_family = AF_INET6, .sin6_port = to.sin_port};
     char text[64];
     snprintf(text, sizeof text, "::ffff:%s", address);
     inet_pton(AF_INET6, text, &mapped.sin6_addr);
-    report_for("tcp mapped", address, port, connect(socket(AF_INET6, SOCK_STREAM, 0), (struct sockaddr *)&mapped, sizeof mapped));
+    report_for("tcp mapped", address, port,
+               connect(socket(AF_INET6, SOCK_STREAM, 0), (struct sockaddr *)&mapped, sizeof mapped));
     int fast = socket(AF_INET, SOCK_STREAM, 0);
-    report_for("tcp fast open", address, port, sendto(fast, "x", 1, MSG_FASTOPEN, (struct sockaddr *)&to, sizeof to));
+    report_for("tcp fast open", address, port,
+               sendto(fast, "x", 1, MSG_FASTOPEN, (struct sockaddr *)&to, sizeof to));
 }
 
 /* On the loopback inside, a datagram to a closed port is taken and then refused: the answer counts. */
@@ -60,14 +63,22 @@ static void datagrams(const char *address, const char *port) {
     report_for("udp", address, port, result);
 }
 
+/* Some programs fill the whole of sun_path with zeros, which makes another name. */
 static void abstract(const char *name) {
-    static const int types[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET};
-    static const char *const words[] = {"stream", "datagram", "seqpacket"};
+    static const struct {
+        const char *word;
+        int type;
+    } kinds[] = {{"stream", SOCK_STREAM}, {"datagram", SOCK_DGRAM}, {"seqpacket", SOCK_SEQPACKET}};
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     snprintf(to.sun_path + 1, sizeof to.sun_path - 1, "%s", name);
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
-    for (size_t i = 0; i < 3; i++)
-        report_for("abstract", words[i], "", connect(socket(AF_UNIX, types[i], 0), (struct sockaddr *)&to, size));
+    const socklen_t exact = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        int fd = socket(AF_UNIX, kinds[i].type, 0);
+        long result = connect(fd, (struct sockaddr *)&to, exact);
+        if (result != 0)
+            result = connect(fd, (struct sockaddr *)&to, sizeof to);
+        report_for("abstract", kinds[i].word, "socket", result);
+    }
 }
 
 static void raw(void) {
@@ -104,13 +115,17 @@ static long netlink(uint16_t type, const void *body, size_t size) {
     return errno == 0 ? 0 : -1;
 }
 
+/* What changes nothing where it is allowed: the flags that are set already, a route request without a route.
+ */
 static void configure(void) {
-    struct ifinfomsg link = {.ifi_index = 1, .ifi_change = IFF_UP};
-    report("set the loopback down", netlink(RTM_NEWLINK, &link, sizeof link));
-    struct rtmsg route = {.rtm_family = AF_INET, .rtm_table = RT_TABLE_MAIN, .rtm_protocol = 4, .rtm_type = RTN_LOCAL};
-    report("add a route", netlink(RTM_NEWROUTE, &route, sizeof route));
     struct ifreq request = {.ifr_name = "lo"};
-    report("set flags by ioctl", ioctl(socket(AF_INET, SOCK_DGRAM, 0), SIOCSIFFLAGS, &request));
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    if (ioctl(fd, SIOCGIFFLAGS, &request) == 0)
+        report("set a link's flags by ioctl", ioctl(fd, SIOCSIFFLAGS, &request));
+    struct ifinfomsg link = {.ifi_index = 1, .ifi_change = IFF_UP, .ifi_flags = (unsigned)request.ifr_flags};
+    report("set a link's flags", netlink(RTM_NEWLINK, &link, sizeof link));
+    long result = netlink(RTM_NEWROUTE, &link, 1);
+    report("add a route", result < 0 && errno == EPERM ? -1 : 0);
 }
 
 int main(int argc, char **argv) {

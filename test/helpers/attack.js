@@ -19,11 +19,15 @@ function makePlace(t) {
   return { base, workspace, out, secrets };
 }
 
-/** An enabled sandbox that ends with the test. @param {any} t @param {any} [options] */
+/**
+ * An enabled sandbox that ends with the test. Without one nothing is attacked: the attacks would hit the host.
+ * @param {any} t
+ * @param {any} [options]
+ */
 async function startSandbox(t, options) {
   const sandbox = await OsSandbox.start(options);
+  if (!sandbox.status.enabled) throw new Error(sandbox.status.reason);
   t.teardown(() => sandbox.dispose());
-  t.equal(sandbox.status.enabled, true, sandbox.status.reason);
   return sandbox;
 }
 
@@ -47,12 +51,19 @@ function compile(folder, name) {
 
 /** The lines of an attack program, `<attack>: <result>`, as an object. @param {string} stdout */
 function resultsOf(stdout) {
-  return Object.fromEntries(stdout.trim().split('\n').map((line) => line.split(/: (.*)/s).slice(0, 2)));
+  return Object.fromEntries(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/: (.*)/s).slice(0, 2)),
+  );
 }
 
 /** Names of the attacks that worked. @param {{ stdout: string }} result of an attack program */
 function successes({ stdout }) {
-  return Object.entries(resultsOf(stdout)).filter(([, result]) => result === 'DONE').map(([name]) => name);
+  return Object.entries(resultsOf(stdout))
+    .filter(([, result]) => result === 'DONE')
+    .map(([name]) => name);
 }
 
 /**
