@@ -6,9 +6,9 @@
 
 enum error_kind {
     ERROR_NONE = 0,
-    ERROR_OPTIONS, /* the caller's mistake: text begins with the option's path */
+    ERROR_OPTIONS,    /* the caller's mistake: text begins with the option's path */
     ERROR_DEPENDENCY, /* something that is to be installed is missing: text names it */
-    ERROR_HOST,    /* the host cannot do it: becomes status.reason or a rejected run */
+    ERROR_HOST,       /* the host cannot do it: becomes status.reason or a rejected run */
     ERROR_MEMORY,
 };
 
@@ -18,7 +18,8 @@ struct error {
     char text[1024];
 };
 
-/* Sets *err (which may be NULL) and returns -1. With errnum != 0, ": strerror" is appended. Text is cut, never overrun. */
+/* Sets *err (which may be NULL) and returns -1. With errnum != 0, ": strerror" is appended. Text is cut,
+ * never overrun. */
 int error_set(struct error *err, enum error_kind kind, int errnum, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

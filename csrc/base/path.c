@@ -42,7 +42,8 @@ bool path_is_normal(const char *path) {
         const char *name = at + 1;
         const char *end = strchrnul(name, '/');
         size_t length = (size_t)(end - name);
-        if (length == 0 || (length == 1 && name[0] == '.') || (length == 2 && name[0] == '.' && name[1] == '.'))
+        if (length == 0 || (length == 1 && name[0] == '.') ||
+            (length == 2 && name[0] == '.' && name[1] == '.'))
             return false;
         at = end;
     }

@@ -13,7 +13,8 @@ struct strvec {
 /* Appends a copy of the string. 0, or -1 when out of memory (the vector is unchanged). */
 int strvec_push(struct strvec *vec, const char *string);
 
-/* Appends the string itself: the vector owns it from here, also when -1 (out of memory) comes back (it is freed). */
+/* Appends the string itself: the vector owns it from here, also when -1 (out of memory) comes back (it is
+ * freed). */
 int strvec_push_owned(struct strvec *vec, char *string);
 
 /* Appends copies of all of another vector's strings. 0, or -1 when out of memory. */

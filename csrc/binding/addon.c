@@ -8,17 +8,20 @@ static const struct {
     const char *name;
     napi_callback function;
 } functions[] = {
-    {"optionSchema", options_schema},          {"checkOptions", options_check},
-    {"makePolicy", policy_binding_make},       {"startSession", session_binding_start},
-    {"startRun", run_binding_start},           {"stopRun", session_binding_stop},
+    {"optionSchema", options_schema},
+    {"checkOptions", options_check},
+    {"makePolicy", policy_binding_make},
+    {"startSession", session_binding_start},
+    {"startRun", run_binding_start},
+    {"stopRun", session_binding_stop},
     {"disposeSession", session_binding_dispose},
 };
 
 NAPI_MODULE_INIT() {
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         napi_value function;
-        if (napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].function, NULL, &function) !=
-                napi_ok ||
+        if (napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].function, NULL,
+                                 &function) != napi_ok ||
             napi_set_named_property(env, exports, functions[i].name, function) != napi_ok)
             return NULL;
     }

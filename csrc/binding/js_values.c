@@ -6,7 +6,8 @@
 napi_value js_property(napi_env env, napi_value object, const char *name) {
     napi_value value;
     napi_valuetype type;
-    if (napi_get_named_property(env, object, name, &value) != napi_ok || napi_typeof(env, value, &type) != napi_ok)
+    if (napi_get_named_property(env, object, name, &value) != napi_ok ||
+        napi_typeof(env, value, &type) != napi_ok)
         return NULL;
     return type == napi_undefined || type == napi_null ? NULL : value;
 }
@@ -48,7 +49,8 @@ napi_value js_undefined(napi_env env) {
 
 napi_value js_text(napi_env env, const char *text, size_t size) {
     napi_value value;
-    return napi_create_string_utf8(env, size == 0 ? "" : text, size, &value) == napi_ok ? value : js_undefined(env);
+    return napi_create_string_utf8(env, size == 0 ? "" : text, size, &value) == napi_ok ? value
+                                                                                        : js_undefined(env);
 }
 
 napi_value js_texts(napi_env env, const struct strvec *texts) {

@@ -12,7 +12,8 @@
 /* The property, or NULL where it is undefined, null or cannot be read. */
 napi_value js_property(napi_env env, napi_value object, const char *name);
 
-/* A string as UTF-8 with a NUL behind it (caller frees); NULL where it is none, or no memory. size may be NULL. */
+/* A string as UTF-8 with a NUL behind it (caller frees); NULL where it is none, or no memory. size may be
+ * NULL. */
 char *js_string(napi_env env, napi_value value, size_t *size);
 
 /* Splits a string in which every item ends with NUL. 0, or -1 where it is no string or there is no memory. */
@@ -29,8 +30,9 @@ napi_value js_text(napi_env env, const char *text, size_t size);
 napi_value js_texts(napi_env env, const struct strvec *texts);
 
 /*
- * Calls the function that ref holds, with a scope of its own, and lets microtasks run after it. An exception that it
- * throws becomes the process's uncaughtException, as from any callback of Node's. Does nothing where JS cannot run.
+ * Calls the function that ref holds, with a scope of its own, and lets microtasks run after it. An exception
+ * that it throws becomes the process's uncaughtException, as from any callback of Node's. Does nothing where
+ * JS cannot run.
  */
 void js_call(napi_env env, napi_ref function, size_t argc, const napi_value *argv);
 

@@ -38,7 +38,16 @@ static void on_output(void *data, enum run_stream stream, const char *bytes, siz
     napi_close_handle_scope(env, scope);
 }
 
-enum { DONE_ERROR, DONE_EXIT_CODE, DONE_TIMED_OUT, DONE_TRUNCATED, DONE_STDOUT, DONE_STDERR, DONE_WARNINGS, DONE_COUNT };
+enum {
+    DONE_ERROR,
+    DONE_EXIT_CODE,
+    DONE_TIMED_OUT,
+    DONE_TRUNCATED,
+    DONE_STDOUT,
+    DONE_STDERR,
+    DONE_WARNINGS,
+    DONE_COUNT
+};
 
 static void fill_result(napi_env env, const struct run_result *result, napi_value *argv) {
     for (size_t i = 0; i < DONE_COUNT; i++)

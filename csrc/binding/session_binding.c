@@ -89,7 +89,8 @@ static napi_value features_object(napi_env env, const struct session *session) {
         napi_get_boolean(env, rows[i].value, &value);
         napi_set_named_property(env, object, rows[i].name, value);
     }
-    napi_set_named_property(env, object, "degradation", js_text(env, session_degradation(session), NAPI_AUTO_LENGTH));
+    napi_set_named_property(env, object, "degradation",
+                            js_text(env, session_degradation(session), NAPI_AUTO_LENGTH));
     return object;
 }
 
@@ -113,7 +114,8 @@ static void on_started(void *data, const struct error *err) {
     napi_close_handle_scope(env, scope);
 }
 
-static struct session *start_session(napi_env env, napi_value options, struct bound_session *bound, struct error *err) {
+static struct session *start_session(napi_env env, napi_value options, struct bound_session *bound,
+                                     struct error *err) {
     char *helper = js_string(env, js_property(env, options, "helper"), NULL);
     char *home = js_string(env, js_property(env, options, "home"), NULL);
     char *tmpdir = js_string(env, js_property(env, options, "tmpdir"), NULL);
@@ -125,10 +127,11 @@ static struct session *start_session(napi_env env, napi_value options, struct bo
     else if (napi_get_uv_event_loop(env, &loop) != napi_ok)
         error_set(err, ERROR_HOST, 0, "this environment has no event loop");
     else
-        session = session_start(
-            loop,
-            &(struct session_config){.helper = helper, .home = home, .tmpdir = tmpdir, .search_path = search_path},
-            on_started, bound, err);
+        session =
+            session_start(loop,
+                          &(struct session_config){
+                              .helper = helper, .home = home, .tmpdir = tmpdir, .search_path = search_path},
+                          on_started, bound, err);
     free(helper);
     free(home);
     free(tmpdir);

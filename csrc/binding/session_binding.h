@@ -5,29 +5,32 @@
 #include <node_api.h>
 
 /*
- * startSession({helper, home, tmpdir, searchPath}, started) → session. started(kind, text, features) is called once:
- * kind undefined and features {sessionNetwork, disableUserns, freshProc, mountedBefore, degradation}, or kind "dependency" | "host" with the reason.
+ * startSession({helper, home, tmpdir, searchPath}, started) → session. started(kind, text, features) is
+ * called once: kind undefined and features {sessionNetwork, disableUserns, freshProc, mountedBefore,
+ * degradation}, or kind "dependency" | "host" with the reason.
  */
 napi_value session_binding_start(napi_env env, napi_callback_info info);
 
 /* stopRun(session, run): TERM, then KILL after the run's grace. */
 napi_value session_binding_stop(napi_env env, napi_callback_info info);
 
-/* disposeSession(session, disposed), once: ends all of it; disposed() is called when nothing is left, at once maybe. */
+/* disposeSession(session, disposed), once: ends all of it; disposed() is called when nothing is left, at once
+ * maybe. */
 napi_value session_binding_dispose(napi_env env, napi_callback_info info);
 
 /*
- * makePolicy(document) → {handle, notices}: a policy for any number of runs, and what of it has no effect yet. Throws a
- * TypeError whose message begins with the option's path.
+ * makePolicy(document) → {handle, notices}: a policy for any number of runs, and what of it has no effect
+ * yet. Throws a TypeError whose message begins with the option's path.
  */
 napi_value policy_binding_make(napi_env env, napi_callback_info info);
 
 /*
- * startRun(session, {policy, argv, ambientEnv?, env, machineCwd, cwd, additionalDirs, stdin?, timeoutMs?, maxOutputBytes?,
- * graceMs, onOutput?, done}) → run number. Lists are strings in which each item ends with NUL. ambientEnv is the process's
- * environment where absent; env goes on top of it: "NAME=value", or "NAME" to take it away. onOutput(stream, text) with
- * stream 0 or 1; done(error, exitCode, timedOut, truncated, stdout, stderr, warnings) once. Neither is ever called
- * from inside startRun. Throws an Error where nothing was started.
+ * startRun(session, {policy, argv, ambientEnv?, env, machineCwd, cwd, additionalDirs, stdin?, timeoutMs?,
+ * maxOutputBytes?, graceMs, onOutput?, done}) → run number. Lists are strings in which each item ends with
+ * NUL. ambientEnv is the process's environment where absent; env goes on top of it: "NAME=value", or "NAME"
+ * to take it away. onOutput(stream, text) with stream 0 or 1; done(error, exitCode, timedOut, truncated,
+ * stdout, stderr, warnings) once. Neither is ever called from inside startRun. Throws an Error where nothing
+ * was started.
  */
 napi_value run_binding_start(napi_env env, napi_callback_info info);
 

@@ -17,7 +17,8 @@ struct capture {
     bool truncated;
 };
 
-/* Room for the next read, *room bytes long. *room is 0 once the cap is reached, or where there is no memory. */
+/* Room for the next read, *room bytes long. *room is 0 once the cap is reached, or where there is no memory.
+ */
 char *capture_reserve(struct capture *capture, size_t *room);
 
 /* Counts bytes that were read into the reserved room. */
@@ -27,8 +28,8 @@ void capture_commit(struct capture *capture, size_t size);
 void capture_drop(struct capture *capture, size_t size);
 
 /*
- * The bytes not yet handed out, up to the last whole character; with final, all of them. *size is 0 where there are
- * none. The pointer holds until the next capture_reserve.
+ * The bytes not yet handed out, up to the last whole character; with final, all of them. *size is 0 where
+ * there are none. The pointer holds until the next capture_reserve.
  */
 const char *capture_next(struct capture *capture, bool final, size_t *size);
 

@@ -5,8 +5,8 @@
 #include "base/strvec.h"
 
 /*
- * Appends the ambient variables (NULL-terminated, as environ(7); NULL: none) that own does not name, then own's. An item
- * of own without "=" takes its variable away. 0, or -1: out of memory.
+ * Appends the ambient variables (NULL-terminated, as environ(7); NULL: none) that own does not name, then
+ * own's. An item of own without "=" takes its variable away. 0, or -1: out of memory.
  */
 int env_merge(char *const *ambient, const struct strvec *own, struct strvec *out);
 

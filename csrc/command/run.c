@@ -121,7 +121,8 @@ static void unwatch(uv_poll_t *watch, bool *watched) {
     uv_close((uv_handle_t *)watch, on_watch_closed);
 }
 
-static int watch_fd(struct run *run, uv_poll_t *watch, bool *watched, int fd, int events, uv_poll_cb callback) {
+static int watch_fd(struct run *run, uv_poll_t *watch, bool *watched, int fd, int events,
+                    uv_poll_cb callback) {
     int failed = uv_poll_init(run->session->loop, watch, fd);
     if (failed != 0)
         return failed;
@@ -298,10 +299,11 @@ void run_prepare(struct run *run) {
 static int watch_streams(struct run *run) {
     int failed = 0;
     for (size_t i = 0; failed == 0 && i < RUN_STREAMS; i++)
-        failed = watch_fd(run, &run->streams[i].watch, &run->streams[i].watched, run->streams[i].fd, UV_READABLE,
-                          on_readable);
+        failed = watch_fd(run, &run->streams[i].watch, &run->streams[i].watched, run->streams[i].fd,
+                          UV_READABLE, on_readable);
     if (failed == 0 && run->stdin_fd >= 0)
-        failed = watch_fd(run, &run->stdin_watch, &run->stdin_watched, run->stdin_fd, UV_WRITABLE, on_stdin_writable);
+        failed = watch_fd(run, &run->stdin_watch, &run->stdin_watched, run->stdin_fd, UV_WRITABLE,
+                          on_stdin_writable);
     return failed;
 }
 
@@ -358,7 +360,8 @@ void run_stop(struct run *run) {
         session_await_writable(run->session);
 }
 
-/* All writers are dead: what is in the pipes is all there will be. The bound is for a pipe whose end got out. */
+/* All writers are dead: what is in the pipes is all there will be. The bound is for a pipe whose end got out.
+ */
 static void drain(struct run *run) {
     for (enum run_stream which = RUN_STDOUT; which < RUN_STREAMS; which++) {
         struct stream *stream = &run->streams[which];

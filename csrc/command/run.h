@@ -59,7 +59,8 @@ void run_set_next(struct run *run, struct run *next);
 /* Begins, on a thread of the pool. */
 void run_prepare(struct run *run);
 
-/* Sends the agent what it has not got yet: a prepared start, a stop. False: the socket is full, later again. */
+/* Sends the agent what it has not got yet: a prepared start, a stop. False: the socket is full, later again.
+ */
 bool run_flush(struct run *run);
 
 /* The caller wants it to end. */

@@ -44,7 +44,8 @@ static void session_free(struct session *session) {
     free(session);
 }
 
-/* The loop is held by what somebody waits for, and by nothing else: an idle sandbox keeps no process alive. */
+/* The loop is held by what somebody waits for, and by nothing else: an idle sandbox keeps no process alive.
+ */
 static void hold_loop(struct session *session) {
     uv_handle_t *socket_watch = (uv_handle_t *)&session->socket_watch;
     if (!session->watching_socket)
@@ -57,7 +58,8 @@ static void hold_loop(struct session *session) {
 
 /* The end of dispose: runs, handles and the agent are gone. */
 static void finish_dispose(struct session *session) {
-    if (session->state != SESSION_DISPOSED || session->open_handles > 0 || session->runs != NULL || session->opening_now)
+    if (session->state != SESSION_DISPOSED || session->open_handles > 0 || session->runs != NULL ||
+        session->opening_now)
         return;
     session_disposed_fn disposed = session->disposed;
     void *data = session->disposed_data;
@@ -227,8 +229,9 @@ static void on_probe_done(void *data, const struct run_result *result) {
 
 /* A run without a command: the whole way into the sandbox, its checks, and out again. */
 static void probe_next(struct session *session) {
-    while (session->probe < VARIANTS && ((variants[session->probe].session_network && !session->has_namespaces) ||
-                                         (variants[session->probe].mounted_before && !session->has_mounts)))
+    while (session->probe < VARIANTS &&
+           ((variants[session->probe].session_network && !session->has_namespaces) ||
+            (variants[session->probe].mounted_before && !session->has_mounts)))
         session->probe++;
     if (session->probe >= VARIANTS) {
         fail_start(session, session->probe_error.text);
@@ -263,7 +266,8 @@ static void open_session(uv_work_t *work) {
     session->bwrap = find_bwrap(session->search_path);
     if (session->bwrap == NULL)
         error_set(err, ERROR_DEPENDENCY, 0,
-                  "bubblewrap (bwrap in a folder that only root may write; on Debian and Ubuntu: apt install bubblewrap)");
+                  "bubblewrap (bwrap in a folder that only root may write; on Debian and Ubuntu: apt install "
+                  "bubblewrap)");
     else if (session->null_fd < 0)
         error_set(err, ERROR_HOST, errno, "/dev/null");
     else if (host_check_kernel(err) == 0)
@@ -284,7 +288,8 @@ static void on_opened(uv_work_t *work, int status) {
         return;
     }
     int failed = watch_descriptor(session, &session->exit_watch, session->agent.pidfd, on_agent_exit);
-    if (failed == 0 && (failed = watch_descriptor(session, &session->socket_watch, session->agent.socket, on_socket)) == 0)
+    if (failed == 0 &&
+        (failed = watch_descriptor(session, &session->socket_watch, session->agent.socket, on_socket)) == 0)
         session->watching_socket = true;
     if (disposed || failed != 0)
         close_socket(session);
@@ -296,8 +301,8 @@ static void on_opened(uv_work_t *work, int status) {
         fail_start(session, uv_strerror(failed));
 }
 
-struct session *session_start(uv_loop_t *loop, const struct session_config *config, session_started_fn started,
-                              void *data, struct error *err) {
+struct session *session_start(uv_loop_t *loop, const struct session_config *config,
+                              session_started_fn started, void *data, struct error *err) {
     struct session *session = calloc(1, sizeof *session);
     if (session == NULL) {
         error_memory(err);
@@ -315,8 +320,8 @@ struct session *session_start(uv_loop_t *loop, const struct session_config *conf
                                 .started = started,
                                 .started_data = data};
     session->opening.data = session;
-    if (session->helper == NULL || session->home == NULL || session->tmpdir == NULL || session->search_path == NULL ||
-        session->memory == NULL)
+    if (session->helper == NULL || session->home == NULL || session->tmpdir == NULL ||
+        session->search_path == NULL || session->memory == NULL)
         error_memory(err);
     else if (uv_queue_work(loop, &session->opening, open_session, on_opened) != 0)
         error_set(err, ERROR_HOST, 0, "uv_queue_work");

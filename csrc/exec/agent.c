@@ -28,7 +28,7 @@ struct agent {
     int signals;
     bool addon_gone;
     uint64_t give_up_ns; /* once the addon is gone: when what cannot be killed is left to the kernel */
-    bool addon_full; /* an event did not fit: wait until the socket takes more */
+    bool addon_full;     /* an event did not fit: wait until the socket takes more */
     struct agent_run *runs;
 };
 
@@ -78,7 +78,8 @@ static void settle_runs(struct agent *agent) {
 
 /* A run that cannot even be kept in mind. */
 static void refuse_run(struct agent *agent, uint64_t id, const char *why) {
-    struct agent_event event = {.version = WIRE_VERSION, .type = AGENT_ENDED, .run = id, .flags = ENDED_FAILED};
+    struct agent_event event = {
+        .version = WIRE_VERSION, .type = AGENT_ENDED, .run = id, .flags = ENDED_FAILED};
     snprintf(event.text, sizeof event.text, "%s", why);
     send_event(agent, &event);
 }
@@ -141,7 +142,8 @@ static bool is_bwrap(const struct agent *agent, pid_t pid) {
     return false;
 }
 
-/* Kills the children that no run knows: what a bwrap left behind that was killed while it started (proc_pid_task(5)). */
+/* Kills the children that no run knows: what a bwrap left behind that was killed while it started
+ * (proc_pid_task(5)). */
 static void kill_orphans(const struct agent *agent) {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
@@ -214,7 +216,8 @@ static void turn(struct agent *agent) {
     settle_runs(agent);
 }
 
-/* How long a killed process may take to die; one that hangs in the kernel must not hold up Node's exit for ever. */
+/* How long a killed process may take to die; one that hangs in the kernel must not hold up Node's exit for
+ * ever. */
 #define GIVE_UP_NS 10000000000u
 
 /* Node is gone, or this sandbox was disposed: whatever runs is killed, and waited for. */
@@ -228,8 +231,9 @@ static void end_runs(struct agent *agent) {
 }
 
 /*
- * Signals of the agent's own making only: SIGCHLD by descriptor. As root all capabilities go once the namespaces are
- * made: the owner of a user namespace has them inside it, and nothing here may act with more than a command's rights.
+ * Signals of the agent's own making only: SIGCHLD by descriptor. As root all capabilities go once the
+ * namespaces are made: the owner of a user namespace has them inside it, and nothing here may act with more
+ * than a command's rights.
  */
 static int set_up_process(struct agent *agent) {
     sigset_t child;

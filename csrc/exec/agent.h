@@ -2,7 +2,8 @@
 #ifndef OS_SANDBOX_EXEC_AGENT_H
 #define OS_SANDBOX_EXEC_AGENT_H
 
-/* Serves the socket at AGENT_SOCKET_FD until it closes; ends every run then. Returns the process's exit status. */
+/* Serves the socket at AGENT_SOCKET_FD until it closes; ends every run then. Returns the process's exit
+ * status. */
 int agent_main(void);
 
 #endif

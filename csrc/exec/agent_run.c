@@ -36,8 +36,8 @@ static void watch(struct agent_run *run, int fd) {
 }
 
 /*
- * Closing alone does not end the watch while a child that was just forked still holds a copy (epoll(7)): an event for a
- * run that was freed would follow.
+ * Closing alone does not end the watch while a child that was just forked still holds a copy (epoll(7)): an
+ * event for a run that was freed would follow.
  */
 static void unwatch_and_close(const struct agent_run *run, int *fd) {
     if (*fd >= 0)
@@ -52,10 +52,12 @@ static void set_failed(struct agent_run *run, const char *step, const char *why)
     snprintf(run->ended.text, sizeof run->ended.text, "%s%s%s", step, why[0] != '\0' ? ": " : "", why);
 }
 
-/* A file for bwrap's stderr that holds so much and no more, whoever writes: nobody has to read it meanwhile. */
+/* A file for bwrap's stderr that holds so much and no more, whoever writes: nobody has to read it meanwhile.
+ */
 static int make_diagnostics(void) {
     int fd = memfd_create("os-sandbox-diagnostics", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd >= 0 && (ftruncate(fd, AGENT_TEXT_MAX) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) != 0))
+    if (fd >= 0 &&
+        (ftruncate(fd, AGENT_TEXT_MAX) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) != 0))
         close_fd(&fd);
     return fd;
 }
@@ -72,8 +74,8 @@ static void read_diagnostics(const struct agent_run *run, char *text, size_t siz
             text[i] = ' ';
 }
 
-static void launch(struct agent_run *run, const struct agent_context *context, const struct agent_request *request,
-                   const int *start_fds) {
+static void launch(struct agent_run *run, const struct agent_context *context,
+                   const struct agent_request *request, const int *start_fds) {
     int pair[2];
     int on = 1;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
@@ -129,8 +131,8 @@ struct agent_run *agent_run_start(const struct agent_context *context, const str
 #define START_UP_NS 500000000u
 
 /*
- * A bwrap that is killed between its clone and its id maps leaves a child that waits for ever: before the stage has said
- * hello the run is only cut off, and its stage ends by itself.
+ * A bwrap that is killed between its clone and its id maps leaves a child that waits for ever: before the
+ * stage has said hello the run is only cut off, and its stage ends by itself.
  */
 static void cut_off(struct agent_run *run) {
     run->cut_off = true;
@@ -156,8 +158,9 @@ void agent_run_stop(struct agent_run *run) {
         return;
     run->stopping = true;
     struct stage_request request = {.signal = SIGTERM};
-    bool asked = run->stage_pidfd >= 0 && run->control >= 0 &&
-                 send(run->control, &request, sizeof request, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof request;
+    bool asked =
+        run->stage_pidfd >= 0 && run->control >= 0 &&
+        send(run->control, &request, sizeof request, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof request;
     if (asked)
         run->kill_at_ns = monotonic_ns() + (uint64_t)run->grace_ms * 1000000u;
     else

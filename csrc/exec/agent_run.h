@@ -13,11 +13,11 @@ struct agent_run {
     struct agent_run *next;
     int epoll;
     uint64_t id;
-    pid_t bwrap;          /* 0 once reaped */
-    int control;          /* the agent's end of the stage's socket; -1 once it ended */
-    int stage_pidfd;      /* -1 before the stage said hello, and once it is gone */
-    int diagnostics;      /* bwrap's stderr */
-    int outputs[2];       /* the command's stdout and stderr: held open, so that Node wakes once, for the end */
+    pid_t bwrap;     /* 0 once reaped */
+    int control;     /* the agent's end of the stage's socket; -1 once it ended */
+    int stage_pidfd; /* -1 before the stage said hello, and once it is gone */
+    int diagnostics; /* bwrap's stderr */
+    int outputs[2];  /* the command's stdout and stderr: held open, so that Node wakes once, for the end */
     uint64_t deadline_ns; /* when to stop it by itself; 0: never, or done */
     uint64_t kill_at_ns;  /* when TERM has had its time; 0: not stopping */
     uint32_t grace_ms;
@@ -31,7 +31,7 @@ struct agent_run {
 };
 
 struct agent_context {
-    int epoll;  /* watches control and stage_pidfd of every run, with the run as key */
+    int epoll; /* watches control and stage_pidfd of every run, with the run as key */
     int helper;
     struct session_namespaces namespaces;
 };
@@ -39,8 +39,8 @@ struct agent_context {
 uint64_t monotonic_ns(void);
 
 /*
- * A run of the request; launched at once unless its deadline is over. It takes what it keeps of start_fds, leaving -1.
- * NULL: out of memory. Failures are in run->ended.
+ * A run of the request; launched at once unless its deadline is over. It takes what it keeps of start_fds,
+ * leaving -1. NULL: out of memory. Failures are in run->ended.
  */
 struct agent_run *agent_run_start(const struct agent_context *context, const struct agent_request *request,
                                   int *start_fds);
@@ -49,8 +49,8 @@ struct agent_run *agent_run_start(const struct agent_context *context, const str
 void agent_run_stop(struct agent_run *run);
 
 /*
- * KILL to everything; a run whose stage has not said hello gets half a second to end by itself, and is killed by a second
- * call or its tick. Needs no fork and no new descriptor.
+ * KILL to everything; a run whose stage has not said hello gets half a second to end by itself, and is killed
+ * by a second call or its tick. Needs no fork and no new descriptor.
  */
 void agent_run_kill(struct agent_run *run);
 
@@ -73,8 +73,8 @@ void agent_run_bwrap_gone(struct agent_run *run, int wait_status);
 bool agent_run_is_orphaned(const struct agent_run *run);
 
 /*
- * True when no process of the run is left inside, which pid 1's own end says too: run->ended is then complete, and the
- * run's descriptors are closed.
+ * True when no process of the run is left inside, which pid 1's own end says too: run->ended is then
+ * complete, and the run's descriptors are closed.
  */
 bool agent_run_over(struct agent_run *run);
 

@@ -22,8 +22,8 @@ static _Noreturn void fail(int diagnostics, const char *step, int errnum) {
 }
 
 /*
- * Puts every descriptor at its number in enum launch_fd. Sources are lifted above all targets first, so that none is
- * overwritten before it was copied.
+ * Puts every descriptor at its number in enum launch_fd. Sources are lifted above all targets first, so that
+ * none is overwritten before it was copied.
  */
 static int place_descriptors(const struct launch *launch, const struct payload *payload) {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -58,16 +58,16 @@ static int place_descriptors(const struct launch *launch, const struct payload *
 }
 
 /*
- * A mount namespace of the run's own, to which nothing is propagated: what the host mounts meanwhile would arrive writable
- * and with its devices.
+ * A mount namespace of the run's own, to which nothing is propagated: what the host mounts meanwhile would
+ * arrive writable and with its devices.
  */
 static int unshare_mounts(void) {
     return unshare(CLONE_NEWNS) == 0 ? mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) : -1;
 }
 
 /*
- * bwrap gets nothing from the command's environment or words: a variable such as LD_PRELOAD must not act outside the
- * sandbox, and every local user can read its arguments.
+ * bwrap gets nothing from the command's environment or words: a variable such as LD_PRELOAD must not act
+ * outside the sandbox, and every local user can read its arguments.
  */
 static _Noreturn void child_main(const struct launch *launch) {
     sigset_t none;

@@ -12,12 +12,13 @@ struct launch {
     const int *start_fds; /* START_FD_COUNT of them */
     int control;          /* the stage's end of the run's socket */
     int diagnostics;
-    int helper; /* the helper's own executable */
-    bool mount_plan;      /* START_MOUNT_PLAN */
+    int helper;                                  /* the helper's own executable */
+    bool mount_plan;                             /* START_MOUNT_PLAN */
     const struct session_namespaces *namespaces; /* NULL: without START_SESSION */
 };
 
-/* Forks the child that becomes bwrap. Its pid, or -1 with errno. What goes wrong later is written to diagnostics. */
+/* Forks the child that becomes bwrap. Its pid, or -1 with errno. What goes wrong later is written to
+ * diagnostics. */
 pid_t launch_run(const struct launch *launch);
 
 #endif

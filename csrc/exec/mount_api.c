@@ -18,7 +18,8 @@ struct mount_attributes {
 };
 
 static int clone_tree(int folder, const char *path, unsigned flags, bool recursive) {
-    return (int)syscall(SYS_open_tree, folder, path, TREE_CLONE | TREE_CLOEXEC | flags | (recursive ? RECURSIVE : 0));
+    return (int)syscall(SYS_open_tree, folder, path,
+                        TREE_CLONE | TREE_CLOEXEC | flags | (recursive ? RECURSIVE : 0));
 }
 
 int tree_clone(const char *path, bool recursive) {
@@ -35,5 +36,6 @@ int tree_attach(int tree, int fd) {
 
 int tree_restrict(int fd, uint64_t attributes, bool recursive) {
     struct mount_attributes request = {.set = attributes};
-    return (int)syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | (recursive ? RECURSIVE : 0), &request, sizeof request);
+    return (int)syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | (recursive ? RECURSIVE : 0), &request,
+                        sizeof request);
 }

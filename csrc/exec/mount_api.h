@@ -1,6 +1,6 @@
 /*
- * The kernel's mount calls by descriptor: open_tree and move_mount (Linux 5.2), mount_setattr (5.12). Numbers and flags of
- * linux/mount.h, which does not go with the C library's own header.
+ * The kernel's mount calls by descriptor: open_tree and move_mount (Linux 5.2), mount_setattr (5.12). Numbers
+ * and flags of linux/mount.h, which does not go with the C library's own header.
  */
 #ifndef OS_SANDBOX_EXEC_MOUNT_API_H
 #define OS_SANDBOX_EXEC_MOUNT_API_H
@@ -15,7 +15,8 @@ enum mount_attribute {
     MOUNT_ATTRIBUTE_NOEXEC = 8,
 };
 
-/* A copy of the mount at the path that is attached nowhere yet, with everything mounted below it or without. -1 with errno. */
+/* A copy of the mount at the path that is attached nowhere yet, with everything mounted below it or without.
+ * -1 with errno. */
 int tree_clone(const char *path, bool recursive);
 
 /* The same of the file that fd (O_PATH) stands for. */

@@ -43,7 +43,8 @@ static int loopback_up(void) {
     return ioctl(fd, SIOCSIFFLAGS, &request);
 }
 
-/* In the child: every step in order, the first failure is reported. The ids are read before they change their meaning. */
+/* In the child: every step in order, the first failure is reported. The ids are read before they change their
+ * meaning. */
 static const char *make_namespaces(void) {
     unsigned uid = geteuid();
     unsigned gid = getegid();
@@ -60,7 +61,8 @@ static const char *make_namespaces(void) {
     return NULL;
 }
 
-/* What the child opens once it is inside, in the order in which it sends them; the mount namespace may be missing. */
+/* What the child opens once it is inside, in the order in which it sends them; the mount namespace may be
+ * missing. */
 static const char *const namespace_files[] = {"/proc/self/ns/user", "/proc/self/ns/net", "/proc/self/ns/mnt"};
 enum { NAMESPACES = 3, NAMESPACES_NEEDED = 2 };
 
@@ -70,7 +72,8 @@ static _Noreturn void child_main(int socket) {
     int fds[NAMESPACES];
     size_t count = 0;
     if (step == NULL) {
-        size_t wanted = unshare(CLONE_NEWNS) == 0 && session_tree_make() == 0 ? NAMESPACES : NAMESPACES_NEEDED;
+        size_t wanted =
+            unshare(CLONE_NEWNS) == 0 && session_tree_make() == 0 ? NAMESPACES : NAMESPACES_NEEDED;
         while (count < wanted && (fds[count] = open(namespace_files[count], O_RDONLY | O_CLOEXEC)) >= 0)
             count++;
         if (count < wanted)

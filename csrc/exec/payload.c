@@ -135,7 +135,8 @@ static const char *take_string(struct cursor *in) {
     return bytes;
 }
 
-/* A count of items that each take at least item_size bytes: what cannot fit is refused before it is allocated. */
+/* A count of items that each take at least item_size bytes: what cannot fit is refused before it is
+ * allocated. */
 static size_t take_count(struct cursor *in, size_t item_size) {
     size_t count = take_u32(in);
     if (count > (in->size - in->at) / item_size)

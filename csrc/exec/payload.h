@@ -1,6 +1,7 @@
 /*
- * The payload of one run: everything its launch and its stage need, in one memfd. The addon writes it, the launched
- * child and the stage read it in place. Layout: header, then tagged by order; strings are u32 length, bytes, NUL.
+ * The payload of one run: everything its launch and its stage need, in one memfd. The addon writes it, the
+ * launched child and the stage read it in place. Layout: header, then tagged by order; strings are u32
+ * length, bytes, NUL.
  */
 #ifndef OS_SANDBOX_EXEC_PAYLOAD_H
 #define OS_SANDBOX_EXEC_PAYLOAD_H
@@ -11,7 +12,7 @@
 #include "plan/mount_kind.h"
 
 struct payload_mount {
-    uint32_t kind; /* enum mount_kind */
+    uint32_t kind;   /* enum mount_kind */
     uint64_t device; /* of the planned file, as st_dev */
     uint64_t inode;
     const char *path;
@@ -39,12 +40,12 @@ struct payload {
     struct payload_mount *mounts; /* the plan, parents before what lies below them */
     size_t mount_count;
     uint32_t root_writable; /* a write root is "/" itself */
-    char **read_denied;      /* the options' entries, expanded: what they lead to must be masked, */
-    char **write_denied;     /* or at least read-only */
+    char **read_denied;     /* the options' entries, expanded: what they lead to must be masked, */
+    char **write_denied;    /* or at least read-only */
     size_t read_denied_count;
     size_t write_denied_count;
-    uint32_t mask_count;    /* how many descriptors from LAUNCH_FD_FIRST_MASK on bwrap wants */
-    const char *arguments;  /* bwrap's, NUL-separated, up to the end of the payload */
+    uint32_t mask_count;   /* how many descriptors from LAUNCH_FD_FIRST_MASK on bwrap wants */
+    const char *arguments; /* bwrap's, NUL-separated, up to the end of the payload */
     size_t arguments_size;
     size_t arguments_offset; /* decoded only */
 };
@@ -53,8 +54,9 @@ struct payload {
 void *payload_encode(const struct payload *payload, size_t *size);
 
 /*
- * Decodes in place: strings point into data, arrays are allocated (payload_release frees them). 0, or -1 where
- * the data is cut, has a foreign version, a string without its NUL, or bytes that nothing owns; *out is then empty.
+ * Decodes in place: strings point into data, arrays are allocated (payload_release frees them). 0, or -1
+ * where the data is cut, has a foreign version, a string without its NUL, or bytes that nothing owns; *out is
+ * then empty.
  */
 int payload_decode(const void *data, size_t size, struct payload *out);
 

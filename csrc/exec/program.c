@@ -31,7 +31,8 @@ static int try_exec(const char *file, const struct payload *payload, char **shel
     return errno;
 }
 
-/* A folder of PATH that may not be searched hides nothing that could be run: it does not count, as in a shell. */
+/* A folder of PATH that may not be searched hides nothing that could be run: it does not count, as in a
+ * shell. */
 static bool is_there(const char *file) {
     struct stat facts;
     return stat(file, &facts) == 0;
@@ -51,7 +52,8 @@ static int search_and_exec(const struct payload *payload, char **shell_argv) {
         const char *folder = next;
         const char *end = strchrnul(folder, ':');
         next = *end == ':' ? end + 1 : NULL;
-        int written = snprintf(file, sizeof file, "%.*s%s%s", (int)(end - folder), folder, end == folder ? "" : "/", name);
+        int written = snprintf(file, sizeof file, "%.*s%s%s", (int)(end - folder), folder,
+                               end == folder ? "" : "/", name);
         if (written < 0 || (size_t)written >= sizeof file)
             continue;
         int errnum = try_exec(file, payload, shell_argv);
@@ -66,7 +68,8 @@ static int search_and_exec(const struct payload *payload, char **shell_argv) {
 #define KERNEL_SIGNALS 64
 
 static void reset_signals(void) {
-    /* By the kernel's call: the C library hides its own signals, which glibc's posix_spawn leaves ignored. All zero: default. */
+    /* By the kernel's call: the C library hides its own signals, which glibc's posix_spawn leaves ignored.
+     * All zero: default. */
     const unsigned long action[8] = {0};
     for (int number = 1; number <= KERNEL_SIGNALS; number++)
         syscall(SYS_rt_sigaction, number, action, NULL, KERNEL_SIGNALS / 8);
@@ -75,7 +78,8 @@ static void reset_signals(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* What Node may have raised since the agent started, the command gets as far as the agent's own limits reach. */
+/* What Node may have raised since the agent started, the command gets as far as the agent's own limits reach.
+ */
 static int apply_limits(const struct payload *payload) {
     for (size_t i = 0; i < payload->limit_count; i++) {
         struct rlimit limit = {.rlim_cur = payload->limits[i].soft, .rlim_max = payload->limits[i].hard};
@@ -98,7 +102,8 @@ static int apply_limits(const struct payload *payload) {
 }
 
 /* In the child of vfork: what it writes to result, the parent sees. */
-static _Noreturn void child_main(const struct payload *payload, char **shell_argv, volatile struct program_result *result) {
+static _Noreturn void child_main(const struct payload *payload, char **shell_argv,
+                                 volatile struct program_result *result) {
     setsid();
     reset_signals();
     umask((mode_t)payload->file_mode_mask);
@@ -123,7 +128,7 @@ struct program_result program_start(const struct payload *payload) {
     char **shell_argv = calloc(payload->argc + 2, sizeof *shell_argv);
     if (shell_argv == NULL)
         return (struct program_result){.pid = -1, .failure = PROGRAM_NO_FORK, .errnum = ENOMEM};
-    shell_argv[0] = (char *)(uintptr_t)"/bin/sh";
+    shell_argv[0] = (char *)(uintptr_t) "/bin/sh";
     for (size_t i = 1; i < payload->argc; i++)
         shell_argv[i + 1] = payload->argv[i];
     /* vfork: the child borrows this memory until exec, so a failure comes back as plain data. */
@@ -134,6 +139,7 @@ struct program_result program_start(const struct payload *payload) {
     free(shell_argv);
     if (pid < 0)
         return (struct program_result){.pid = -1, .failure = PROGRAM_NO_FORK, .errnum = fork_errno};
-    return (struct program_result){
-        .pid = result.failure == PROGRAM_STARTED ? pid : -1, .failure = result.failure, .errnum = result.errnum};
+    return (struct program_result){.pid = result.failure == PROGRAM_STARTED ? pid : -1,
+                                   .failure = result.failure,
+                                   .errnum = result.errnum};
 }

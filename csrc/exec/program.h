@@ -6,7 +6,13 @@
 
 #include "exec/payload.h"
 
-enum program_failure { PROGRAM_STARTED = 0, PROGRAM_NO_CWD, PROGRAM_NO_LIMIT, PROGRAM_NO_EXEC, PROGRAM_NO_FORK };
+enum program_failure {
+    PROGRAM_STARTED = 0,
+    PROGRAM_NO_CWD,
+    PROGRAM_NO_LIMIT,
+    PROGRAM_NO_EXEC,
+    PROGRAM_NO_FORK
+};
 
 struct program_result {
     pid_t pid; /* leader of its own session and process group; -1 where it did not start */
@@ -15,9 +21,10 @@ struct program_result {
 };
 
 /*
- * Starts argv with exactly envp, in cwd, with the planned umask, limits and niceness, default signal dispositions and
- * an empty mask, on descriptors 0 to 2 of the caller and no others. argv[0] without a slash is looked up in envp's PATH.
- * Returns after exec: the process group exists and a signal to it reaches the program.
+ * Starts argv with exactly envp, in cwd, with the planned umask, limits and niceness, default signal
+ * dispositions and an empty mask, on descriptors 0 to 2 of the caller and no others. argv[0] without a slash
+ * is looked up in envp's PATH. Returns after exec: the process group exists and a signal to it reaches the
+ * program.
  */
 struct program_result program_start(const struct payload *payload);
 

@@ -18,8 +18,9 @@ static int failed(char *text, size_t text_size, const char *path) {
 }
 
 /*
- * A copy of the tree at the planned file, as it is before everything becomes read-only: file systems mounted below a
- * write root keep what they are. No write root of a plan lies inside another, so the order is of no account.
+ * A copy of the tree at the planned file, as it is before everything becomes read-only: file systems mounted
+ * below a write root keep what they are. No write root of a plan lies inside another, so the order is of no
+ * account.
  */
 static int take_root(const struct payload_mount *mount, char *text, size_t text_size) {
     cleanup_fd int fd = mount_point_open_planned(mount, text, text_size);
@@ -59,7 +60,8 @@ static int put_mount(const struct payload_mount *mount, int root, char *text, si
     return tree < 0 || tree_attach(tree, fd) != 0 ? failed(text, text_size, mount->path) : 0;
 }
 
-/* What stays writable: pseudo-terminals, and /proc, where bwrap writes its id maps before it mounts one of its own. */
+/* What stays writable: pseudo-terminals, and /proc, where bwrap writes its id maps before it mounts one of
+ * its own. */
 static const char *const kept[] = {"/dev/pts", "/proc"};
 enum { KEPT = sizeof kept / sizeof kept[0] };
 
@@ -67,7 +69,8 @@ static int make_tree_read_only(void) {
     int places[KEPT];
     int trees[KEPT];
     for (size_t i = 0; i < KEPT; i++)
-        if ((places[i] = open(kept[i], O_PATH | O_CLOEXEC)) < 0 || (trees[i] = tree_clone_fd(places[i], true)) < 0)
+        if ((places[i] = open(kept[i], O_PATH | O_CLOEXEC)) < 0 ||
+            (trees[i] = tree_clone_fd(places[i], true)) < 0)
             return -1;
     cleanup_fd int root = open("/", O_PATH | O_CLOEXEC);
     if (root < 0 || tree_restrict(root, MOUNT_ATTRIBUTE_READ_ONLY, true) != 0)

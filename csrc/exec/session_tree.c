@@ -16,19 +16,19 @@ static const struct {
     const char *name;
     const char *target;
 } links[] = {
-    {"/dev/fd", "/proc/self/fd"},         {"/dev/stdin", "/proc/self/fd/0"},
-    {"/dev/stdout", "/proc/self/fd/1"},   {"/dev/stderr", "/proc/self/fd/2"},
-    {"/dev/core", "/proc/kcore"},         {"/dev/ptmx", "pts/ptmx"},
+    {"/dev/fd", "/proc/self/fd"},       {"/dev/stdin", "/proc/self/fd/0"}, {"/dev/stdout", "/proc/self/fd/1"},
+    {"/dev/stderr", "/proc/self/fd/2"}, {"/dev/core", "/proc/kcore"},      {"/dev/ptmx", "pts/ptmx"},
 };
 
 /*
- * The host's node as a mount that is not attached anywhere yet. Read-only: root owns the nodes and could change their
- * modes; writing to a device goes on.
+ * The host's node as a mount that is not attached anywhere yet. Read-only: root owns the nodes and could
+ * change their modes; writing to a device goes on.
  */
 static int take_node(const char *path) {
     cleanup_fd int tree = tree_clone(path, false);
     if (tree < 0 ||
-        tree_restrict(tree, MOUNT_ATTRIBUTE_READ_ONLY | MOUNT_ATTRIBUTE_NOSUID | MOUNT_ATTRIBUTE_NOEXEC, false) != 0)
+        tree_restrict(tree, MOUNT_ATTRIBUTE_READ_ONLY | MOUNT_ATTRIBUTE_NOSUID | MOUNT_ATTRIBUTE_NOEXEC,
+                      false) != 0)
         return -1;
     return steal_fd(&tree);
 }
@@ -79,8 +79,8 @@ int session_tree_make(void) {
     mode_t mask = umask(0);
     while (taken < NODES && (trees[taken] = take_node(nodes[taken])) >= 0)
         taken++;
-    if (taken == NODES && forbid_devices() == 0 && mount("tmpfs", "/dev", "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=0755,size=64k") == 0 &&
-        fill(trees) == 0)
+    if (taken == NODES && forbid_devices() == 0 &&
+        mount("tmpfs", "/dev", "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=0755,size=64k") == 0 && fill(trees) == 0)
         result = make_read_only("/dev");
     umask(mask);
     for (size_t i = 0; i < taken; i++)

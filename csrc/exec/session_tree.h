@@ -7,9 +7,9 @@
 #define SESSION_MASK_FILE "/dev/shm/file"
 
 /*
- * Makes this mount namespace nosuid and nodev, and puts a minimal, read-only /dev over its own: the nodes that every
- * program expects, a devpts, and at /dev/shm, where every run mounts its own, the masks. In a fresh mount namespace of a
- * user namespace only. 0, or -1 with errno and the namespace in any state.
+ * Makes this mount namespace nosuid and nodev, and puts a minimal, read-only /dev over its own: the nodes
+ * that every program expects, a devpts, and at /dev/shm, where every run mounts its own, the masks. In a
+ * fresh mount namespace of a user namespace only. 0, or -1 with errno and the namespace in any state.
  */
 int session_tree_make(void);
 

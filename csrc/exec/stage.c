@@ -22,7 +22,8 @@
 #include "exec/program.h"
 #include "exec/wire.h"
 
-/* Exit statuses of the stage itself; nobody reads them but a person who traces it: results go over the socket. */
+/* Exit statuses of the stage itself; nobody reads them but a person who traces it: results go over the
+ * socket. */
 enum { STAGE_DONE = 0, STAGE_BROKEN = 125 };
 
 /* False: the agent is gone, or wants no more of this run. */
@@ -73,7 +74,8 @@ static int take_stdio(void) {
     return (int)syscall(SYS_close_range, LAUNCH_FD_CONTROL + 1u, ~0u, 0u);
 }
 
-/* A command that cannot start fails as in a shell: a line on its stderr and 127, or 126 for what may not be executed. */
+/* A command that cannot start fails as in a shell: a line on its stderr and 127, or 126 for what may not be
+ * executed. */
 static int command_not_started(const struct payload *payload, const struct program_result *result) {
     bool missing = result->errnum == ENOENT || result->errnum == ENOTDIR;
     const char *program = payload->argv[0];
@@ -109,7 +111,8 @@ static bool reap(pid_t command, int *status) {
 
 /* Until the command ends or the agent does. The kernel kills whatever is left when pid 1 returns. */
 static int supervise(pid_t command, int signals) {
-    struct pollfd waiting[] = {{.fd = signals, .events = POLLIN}, {.fd = LAUNCH_FD_CONTROL, .events = POLLIN}};
+    struct pollfd waiting[] = {{.fd = signals, .events = POLLIN},
+                               {.fd = LAUNCH_FD_CONTROL, .events = POLLIN}};
     for (;;) {
         int status;
         if (reap(command, &status)) {

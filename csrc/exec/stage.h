@@ -1,4 +1,5 @@
-/* The stage: pid 1 inside the sandbox. Checks the mounts, starts the command, reaps, reports its end, ends everything. */
+/* The stage: pid 1 inside the sandbox. Checks the mounts, starts the command, reaps, reports its end, ends
+ * everything. */
 #ifndef OS_SANDBOX_EXEC_STAGE_H
 #define OS_SANDBOX_EXEC_STAGE_H
 

@@ -1,4 +1,5 @@
-/* The few facts of statx(2) that the mount check needs; musl's headers know neither the call nor its attributes. */
+/* The few facts of statx(2) that the mount check needs; musl's headers know neither the call nor its
+ * attributes. */
 #ifndef OS_SANDBOX_EXEC_STATX_H
 #define OS_SANDBOX_EXEC_STATX_H
 

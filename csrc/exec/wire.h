@@ -1,6 +1,6 @@
 /*
- * Messages between the addon, the agent and the stages. Sender and receiver come from one build and run on one
- * machine: plain structs over SOCK_SEQPACKET, checked by version and size.
+ * Messages between the addon, the agent and the stages. Sender and receiver come from one build and run on
+ * one machine: plain structs over SOCK_SEQPACKET, checked by version and size.
  */
 #ifndef OS_SANDBOX_EXEC_WIRE_H
 #define OS_SANDBOX_EXEC_WIRE_H
@@ -51,7 +51,8 @@ struct agent_event {
     uint32_t type;
     uint64_t run;
     uint32_t flags;
-    int32_t status; /* AGENT_ENDED: exit code, 128+n for a signal. AGENT_READY: errno of the session's namespaces, 0 = made */
+    int32_t status; /* AGENT_ENDED: exit code, 128+n for a signal. AGENT_READY: errno of the session's
+                       namespaces, 0 = made */
     char text[AGENT_TEXT_MAX];
 };
 

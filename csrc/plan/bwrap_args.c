@@ -3,15 +3,18 @@
 #include <stdio.h>
 
 /*
- * --unshare-user also for root, who would keep capabilities otherwise. No --new-session: the stage calls setsid(). No
- * --die-with-parent: the stage ends when its socket does, and a bwrap that dies between its clone and its id maps leaves
- * a child behind that waits for ever.
+ * --unshare-user also for root, who would keep capabilities otherwise. No --new-session: the stage calls
+ * setsid(). No
+ * --die-with-parent: the stage ends when its socket does, and a bwrap that dies between its clone and its id
+ * maps leaves a child behind that waits for ever.
  */
 static const char *const isolation[] = {
-    "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--as-pid-1", "--cap-drop", "ALL",
+    "--unshare-user",       "--unshare-pid", "--unshare-ipc", "--unshare-uts",
+    "--unshare-cgroup-try", "--as-pid-1",    "--cap-drop",    "ALL",
 };
 /* A tmpfs of bwrap's: closed after /dev/shm was mounted in it. */
-static const char *const own_dev[] = {"--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"};
+static const char *const own_dev[] = {"--dev",   "/dev",     "--perms",      "1777",
+                                      "--tmpfs", "/dev/shm", "--remount-ro", "/dev"};
 static const char *const tree_as_it_is[] = {"--dev-bind", "/", "/", "--perms", "1777", "--tmpfs", "/dev/shm"};
 /* A writable /proc holds core_pattern and sysrq for root: nothing in it may be written. */
 static const char *const own_proc[] = {"--proc", "/proc", "--remount-ro", "/proc"};
@@ -46,8 +49,8 @@ static int push_mount(const struct mount *mount, int mask_fd, struct strvec *out
     return -1;
 }
 
-int bwrap_args_from_plan(const struct mount_plan *plan, const struct bwrap_features *features, int first_mask_fd,
-                         struct strvec *out, unsigned *mask_files, struct error *err) {
+int bwrap_args_from_plan(const struct mount_plan *plan, const struct bwrap_features *features,
+                         int first_mask_fd, struct strvec *out, unsigned *mask_files, struct error *err) {
     const char *const root[] = {plan->root_writable ? "--bind" : "--ro-bind", "/", "/"};
     *mask_files = 0;
     int result = push(out, isolation, COUNT(isolation));
@@ -56,11 +59,13 @@ int bwrap_args_from_plan(const struct mount_plan *plan, const struct bwrap_featu
     if (result == 0 && features->disable_userns)
         result = strvec_push(out, "--disable-userns");
     if (result == 0)
-        result = features->mounted_before ? push(out, tree_as_it_is, COUNT(tree_as_it_is)) : push(out, root, COUNT(root));
+        result = features->mounted_before ? push(out, tree_as_it_is, COUNT(tree_as_it_is))
+                                          : push(out, root, COUNT(root));
     if (result == 0 && !features->mounted_before)
         result = push(out, own_dev, COUNT(own_dev));
     if (result == 0)
-        result = features->fresh_proc ? push(out, own_proc, COUNT(own_proc)) : push(out, host_proc, COUNT(host_proc));
+        result = features->fresh_proc ? push(out, own_proc, COUNT(own_proc))
+                                      : push(out, host_proc, COUNT(host_proc));
     for (size_t i = 0; result == 0 && !features->mounted_before && i < plan->count; i++) {
         result = push_mount(&plan->items[i], first_mask_fd + (int)*mask_files, out);
         if (plan->items[i].kind == MOUNT_MASK_FILE)
@@ -71,6 +76,7 @@ int bwrap_args_from_plan(const struct mount_plan *plan, const struct bwrap_featu
     if (result != 0)
         return error_memory(err);
     if (out->count > BWRAP_ARGUMENTS_MAX)
-        return error_set(err, ERROR_HOST, 0, "the mount plan has %zu mounts, more than bwrap takes", plan->count);
+        return error_set(err, ERROR_HOST, 0, "the mount plan has %zu mounts, more than bwrap takes",
+                         plan->count);
     return 0;
 }

@@ -21,10 +21,11 @@ struct bwrap_features {
 #define BWRAP_ARGUMENTS_MAX 9000
 
 /*
- * Appends all options, namespaces first, then mounts in the plan's order. *mask_files is how many descriptors, counting
- * up from first_mask_fd, the arguments read as the (empty) content of masked files. 0, or -1: too many, or no memory.
+ * Appends all options, namespaces first, then mounts in the plan's order. *mask_files is how many
+ * descriptors, counting up from first_mask_fd, the arguments read as the (empty) content of masked files. 0,
+ * or -1: too many, or no memory.
  */
-int bwrap_args_from_plan(const struct mount_plan *plan, const struct bwrap_features *features, int first_mask_fd,
-                         struct strvec *out, unsigned *mask_files, struct error *err);
+int bwrap_args_from_plan(const struct mount_plan *plan, const struct bwrap_features *features,
+                         int first_mask_fd, struct strvec *out, unsigned *mask_files, struct error *err);
 
 #endif

@@ -7,7 +7,7 @@ enum mount_kind {
     MOUNT_READ_ONLY, /* bound onto itself, read-only */
     MOUNT_MASK_DIR,  /* an empty read-only directory without permissions */
     MOUNT_MASK_FILE, /* an empty read-only file without permissions */
-    MOUNT_PIN,       /* a directory above one of those, bound onto itself, so that it cannot be renamed away */
+    MOUNT_PIN, /* a directory above one of those, bound onto itself, so that it cannot be renamed away */
     MOUNT_KINDS,
 };
 

@@ -97,7 +97,8 @@ static bool is_mounted(const struct mount_plan *plan, const char *path) {
     return false;
 }
 
-/* Every directory between the writable mount above and the path: else a rename of one carries the denial away. */
+/* Every directory between the writable mount above and the path: else a rename of one carries the denial
+ * away. */
 static int push_pins(struct mount_plan *plan, const char *top, const char *path, struct error *err) {
     size_t start = strlen(top) == 1 ? 0 : strlen(top);
     for (const char *slash = strchr(path + start + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
@@ -113,8 +114,8 @@ static int push_pins(struct mount_plan *plan, const char *top, const char *path,
 }
 
 /* top: path of the writable tree that surrounds the mark, NULL where it is read-only there. */
-static int push_mark(struct mount_plan *plan, const struct mark *mark, const struct mark *above, const char *top,
-                     struct error *err) {
+static int push_mark(struct mount_plan *plan, const struct mark *mark, const struct mark *above,
+                     const char *top, struct error *err) {
     bool was_readable = above == NULL || above->readable;
     bool was_writable = top != NULL;
     enum mount_kind kind;

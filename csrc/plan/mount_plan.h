@@ -1,6 +1,6 @@
 /*
- * The mount plan: what a run's file rules become on Linux, in the order in which it is to be mounted over a read-only
- * tree. Pure: the rules are resolved already, nothing is looked at here.
+ * The mount plan: what a run's file rules become on Linux, in the order in which it is to be mounted over a
+ * read-only tree. Pure: the rules are resolved already, nothing is looked at here.
  */
 #ifndef OS_SANDBOX_PLAN_MOUNT_PLAN_H
 #define OS_SANDBOX_PLAN_MOUNT_PLAN_H
@@ -28,9 +28,9 @@ struct mount_plan {
 };
 
 /*
- * Orders the rules: denyRead > denyWrite > grants, parents before what lies below them. Nothing redundant is in the
- * plan: no grant inside a writable tree, no denial inside one that holds already. Paths below /dev and /proc make no
- * mount, since the sandbox has its own. 0, or -1 with *out empty.
+ * Orders the rules: denyRead > denyWrite > grants, parents before what lies below them. Nothing redundant is
+ * in the plan: no grant inside a writable tree, no denial inside one that holds already. Paths below /dev and
+ * /proc make no mount, since the sandbox has its own. 0, or -1 with *out empty.
  */
 int mount_plan_build(const struct fs_rules *rules, struct mount_plan *out, struct error *err);
 

@@ -23,7 +23,8 @@ char *fs_entry_expand(const char *entry, const char *base, const char *home) {
     return path_join(base, entry);
 }
 
-int fs_rules_push(struct fs_rules *rules, enum fs_rule_kind kind, struct resolved_path *file, struct error *err) {
+int fs_rules_push(struct fs_rules *rules, enum fs_rule_kind kind, struct resolved_path *file,
+                  struct error *err) {
     if (rules->count == rules->capacity) {
         size_t capacity = rules->capacity == 0 ? 32 : rules->capacity * 2;
         struct fs_rule *items = realloc(rules->items, capacity * sizeof *items);
@@ -55,21 +56,24 @@ static bool has_glob(const char *entry) {
 }
 
 /* Why an entry of the options that denies cannot be honoured: an error, so that nothing runs open. */
-static int refuse_entry(enum fs_rule_kind kind, const char *entry, const char *path, enum resolve_outcome outcome,
-                        const struct resolved_path *file, struct error *err) {
+static int refuse_entry(enum fs_rule_kind kind, const char *entry, const char *path,
+                        enum resolve_outcome outcome, const struct resolved_path *file, struct error *err) {
     if (outcome == RESOLVE_UNREACHABLE && file->owner == geteuid())
-        return error_set(err, ERROR_OPTIONS, 0,
-                         "%s lies in a folder that is closed to its own owner, who could open it again; it cannot be "
-                         "protected there",
-                         path);
+        return error_set(
+            err, ERROR_OPTIONS, 0,
+            "%s lies in a folder that is closed to its own owner, who could open it again; it cannot be "
+            "protected there",
+            path);
     if (outcome == RESOLVE_ABSENT && has_glob(entry))
-        return error_set(err, ERROR_OPTIONS, 0, "globs are not supported by this version, and no file is named %s", path);
+        return error_set(err, ERROR_OPTIONS, 0,
+                         "globs are not supported by this version, and no file is named %s", path);
     if (outcome != RESOLVE_FOUND || kind != FS_DENY_READ)
         return 0;
     if (strcmp(file->path, "/") == 0)
         return error_set(err, ERROR_OPTIONS, 0, "/ cannot be read-denied, nothing could run");
     if (path_is_within(file->path, "/proc"))
-        return error_set(err, ERROR_OPTIONS, 0, "%s: commands have a /proc of their own, which cannot be read-denied", path);
+        return error_set(err, ERROR_OPTIONS, 0,
+                         "%s: commands have a /proc of their own, which cannot be read-denied", path);
     return 0;
 }
 
@@ -94,19 +98,23 @@ static int push_earlier_targets(enum fs_rule_kind kind, const char *path, const 
     return result;
 }
 
-/* A mount cannot lie on a symlink: one in a write root can be replaced, and its new target is another file. */
-static int warn_of_link(const char *path, const struct resolved_path *file, struct fs_rules *out, struct error *err) {
+/* A mount cannot lie on a symlink: one in a write root can be replaced, and its new target is another file.
+ */
+static int warn_of_link(const char *path, const struct resolved_path *file, struct fs_rules *out,
+                        struct error *err) {
     for (size_t l = 0; l < file->link_folders.count; l++)
         for (size_t i = 0; i < out->count; i++)
-            if (out->items[i].kind == FS_ALLOW_WRITE && path_is_within(file->link_folders.items[l], out->items[i].path))
-                return fs_rules_warn(out, err,
-                                     "%s leads through a symlink that commands can replace: %s is protected, the link is not",
-                                     path, file->path);
+            if (out->items[i].kind == FS_ALLOW_WRITE &&
+                path_is_within(file->link_folders.items[l], out->items[i].path))
+                return fs_rules_warn(
+                    out, err,
+                    "%s leads through a symlink that commands can replace: %s is protected, the link is not",
+                    path, file->path);
     return 0;
 }
 
-static int push_entry(enum fs_rule_kind kind, const char *entry, const struct fs_place *place, struct fs_rules *out,
-                      struct error *err) {
+static int push_entry(enum fs_rule_kind kind, const char *entry, const struct fs_place *place,
+                      struct fs_rules *out, struct error *err) {
     cleanup_free char *path = fs_entry_expand(entry, place->cwd, place->home);
     struct resolved_path file = {0};
     if (path == NULL || strvec_push(kind == FS_DENY_READ ? &out->read_denied : &out->write_denied, path) != 0)

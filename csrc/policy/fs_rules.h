@@ -1,6 +1,7 @@
 /*
- * The file rules of one run: the options' entries and the defaults, resolved to files for a machine's cwd at the moment
- * the run starts. Looks at the file system through platform/resolve.h; decides nothing about mounts.
+ * The file rules of one run: the options' entries and the defaults, resolved to files for a machine's cwd at
+ * the moment the run starts. Looks at the file system through platform/resolve.h; decides nothing about
+ * mounts.
  */
 #ifndef OS_SANDBOX_POLICY_FS_RULES_H
 #define OS_SANDBOX_POLICY_FS_RULES_H
@@ -48,21 +49,25 @@ struct fs_place {
 };
 
 /*
- * All rules of a run: write roots (write_roots.h), what is always denied, and the options' denials. A denied path is
- * what it leads to now and what it led to in earlier runs of the session. Deny entries that match nothing make no rule. A deny entry that this version cannot enforce is an error (ERROR_OPTIONS), so that nothing runs open.
- * 0, or -1 with *out empty.
+ * All rules of a run: write roots (write_roots.h), what is always denied, and the options' denials. A denied
+ * path is what it leads to now and what it led to in earlier runs of the session. Deny entries that match
+ * nothing make no rule. A deny entry that this version cannot enforce is an error (ERROR_OPTIONS), so that
+ * nothing runs open. 0, or -1 with *out empty.
  */
 int fs_rules_resolve(const struct fs_options *options, const struct fs_place *place, struct fs_rules *out,
                      struct error *err);
 
 void fs_rules_clear(struct fs_rules *rules);
 
-/* For write_roots.h: appends a rule, whose path is taken out of file; appends a warning. 0, or -1: out of memory. */
-int fs_rules_push(struct fs_rules *rules, enum fs_rule_kind kind, struct resolved_path *file, struct error *err);
+/* For write_roots.h: appends a rule, whose path is taken out of file; appends a warning. 0, or -1: out of
+ * memory. */
+int fs_rules_push(struct fs_rules *rules, enum fs_rule_kind kind, struct resolved_path *file,
+                  struct error *err);
 int fs_rules_warn(struct fs_rules *rules, struct error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* An entry's absolute path: "~" and "~/x" from home, relative ones from base. NULL: out of memory. The caller frees. */
+/* An entry's absolute path: "~" and "~/x" from home, relative ones from base. NULL: out of memory. The caller
+ * frees. */
 char *fs_entry_expand(const char *entry, const char *base, const char *home);
 
 #endif

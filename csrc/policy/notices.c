@@ -8,9 +8,10 @@ int options_notices(const struct options *options, struct strvec *out) {
     } rows[] = {
         {network->allowed_domains.count > 0,
          "network.allowedDomains: this version has no filtering proxy, all network access is denied"},
-        {network->has_ask, "network.onAskHost: this version has no filtering proxy, nothing is asked and all is denied"},
-        {network->allow_local_binding,
-         "network.allowLocalBinding: this version opens no port on the host, servers are reachable inside only"},
+        {network->has_ask,
+         "network.onAskHost: this version has no filtering proxy, nothing is asked and all is denied"},
+        {network->allow_local_binding, "network.allowLocalBinding: this version opens no port on the host, "
+                                       "servers are reachable inside only"},
         {network->allow_unix_sockets.count > 0,
          "network.allowUnixSockets: this version does not hold connections to unix sockets to a list"},
     };

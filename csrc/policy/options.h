@@ -1,4 +1,5 @@
-/* The options document: what a caller of OsSandbox.start() asked for, parsed and validated. Pure: touches no file. */
+/* The options document: what a caller of OsSandbox.start() asked for, parsed and validated. Pure: touches no
+ * file. */
 #ifndef OS_SANDBOX_POLICY_OPTIONS_H
 #define OS_SANDBOX_POLICY_OPTIONS_H
 
@@ -46,7 +47,8 @@ int options_parse(const char *json, size_t length, struct options **out, struct 
 
 void options_free(struct options *options);
 
-/* The table of known keys as a JSON text for the JS side, which builds the document from it (caller frees; NULL: no memory). */
+/* The table of known keys as a JSON text for the JS side, which builds the document from it (caller frees;
+ * NULL: no memory). */
 char *options_schema_json(void);
 
 #endif

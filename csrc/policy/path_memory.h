@@ -1,7 +1,7 @@
 /*
- * What a session has granted and denied so far. A command may write in a root that was granted to it, so every symlink
- * in there may be its work: later runs must neither be granted what such a link leads to, nor lose a denial because a
- * link leads elsewhere now. Safe to use from several threads.
+ * What a session has granted and denied so far. A command may write in a root that was granted to it, so
+ * every symlink in there may be its work: later runs must neither be granted what such a link leads to, nor
+ * lose a denial because a link leads elsewhere now. Safe to use from several threads.
  */
 #ifndef OS_SANDBOX_POLICY_PATH_MEMORY_H
 #define OS_SANDBOX_POLICY_PATH_MEMORY_H

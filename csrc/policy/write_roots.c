@@ -32,7 +32,8 @@ static void grants_clear(struct grants *grants) {
     free(grants->items);
 }
 
-static int add_grant(struct grants *grants, const char *entry, const struct fs_place *place, struct error *err) {
+static int add_grant(struct grants *grants, const char *entry, const struct fs_place *place,
+                     struct error *err) {
     struct grant *grant = &grants->items[grants->count++];
     grant->written = fs_entry_expand(entry, place->cwd, place->home);
     if (grant->written == NULL)
@@ -44,12 +45,12 @@ static int add_grant(struct grants *grants, const char *entry, const struct fs_p
     return 0;
 }
 
-static int collect_grants(const struct fs_options *options, const struct fs_place *place, struct grants *grants,
-                          struct error *err) {
+static int collect_grants(const struct fs_options *options, const struct fs_place *place,
+                          struct grants *grants, struct error *err) {
     const char *const fixed[] = {place->cwd, place->tmpdir, "/tmp", TASK_LOGS};
     const size_t fixed_count = sizeof fixed / sizeof fixed[0];
-    grants->items =
-        calloc(fixed_count + options->allow_write.count + place->additional_dirs->count, sizeof *grants->items);
+    grants->items = calloc(fixed_count + options->allow_write.count + place->additional_dirs->count,
+                           sizeof *grants->items);
     if (grants->items == NULL)
         return error_memory(err);
     for (size_t i = 0; i < fixed_count; i++)
@@ -69,7 +70,8 @@ static bool stands(const struct grant *root) {
     return root->found && !root->refused && root->file.link_folders.count == 0;
 }
 
-static bool is_within_any(const char *path, const struct grants *grants, const struct grant *but, bool standing_only) {
+static bool is_within_any(const char *path, const struct grants *grants, const struct grant *but,
+                          bool standing_only) {
     for (size_t i = 0; i < grants->count; i++) {
         const struct grant *root = &grants->items[i];
         bool counts = standing_only ? stands(root) : root->found && !root->refused;
@@ -90,13 +92,13 @@ static bool may_be_planted(const struct grant *grant, const struct grants *grant
 }
 
 /*
- * A command that may write in /tmp can replace /tmp/work by a symlink to /etc; the next run of a machine whose cwd is
- * /tmp/work must not be granted /etc. Roots reached without any symlink stand; others are judged against those first,
- * then against each other, so that a planted one cannot vouch for itself. The memory is asked after the way was walked:
- * what a run plants, it plants after its roots were remembered.
+ * A command that may write in /tmp can replace /tmp/work by a symlink to /etc; the next run of a machine
+ * whose cwd is /tmp/work must not be granted /etc. Roots reached without any symlink stand; others are judged
+ * against those first, then against each other, so that a planted one cannot vouch for itself. The memory is
+ * asked after the way was walked: what a run plants, it plants after its roots were remembered.
  */
-static int refuse_planted_grants(const struct grants *grants, struct path_memory *memory, struct fs_rules *out,
-                                 struct error *err) {
+static int refuse_planted_grants(const struct grants *grants, struct path_memory *memory,
+                                 struct fs_rules *out, struct error *err) {
     for (int standing_only = 1; standing_only >= 0; standing_only--)
         for (size_t i = 0; i < grants->count; i++) {
             struct grant *grant = &grants->items[i];
@@ -107,7 +109,8 @@ static int refuse_planted_grants(const struct grants *grants, struct path_memory
                 continue;
             grant->refused = true;
             if (fs_rules_warn(out, err,
-                              "%s is not writable in the sandbox: it leads to %s through a symlink that a command could "
+                              "%s is not writable in the sandbox: it leads to %s through a symlink that a "
+                              "command could "
                               "have made; name the real path",
                               grant->written, grant->file.path) != 0)
                 return -1;
@@ -115,34 +118,39 @@ static int refuse_planted_grants(const struct grants *grants, struct path_memory
     return 0;
 }
 
-/* Root without capabilities is an ordinary user: what others own is closed to it, which surprises in containers. */
+/* Root without capabilities is an ordinary user: what others own is closed to it, which surprises in
+ * containers. */
 static int warn_of_foreign_owner(const struct grant *grant, struct fs_rules *out, struct error *err) {
     if (geteuid() != 0 || grant->file.owner == 0 || (grant->file.mode & S_IWOTH) != 0)
         return 0;
     return fs_rules_warn(out, err,
-                "%s belongs to uid %u: a command of root has no capabilities in the sandbox and cannot write there; run "
-                "as that user, or change the owner",
-                grant->file.path, grant->file.owner);
+                         "%s belongs to uid %u: a command of root has no capabilities in the sandbox and "
+                         "cannot write there; run "
+                         "as that user, or change the owner",
+                         grant->file.path, grant->file.owner);
 }
 
 /* Grants that a person is likely not to mean. */
-static int judge_grant(struct grant *grant, const struct fs_place *place, struct fs_rules *out, struct error *err) {
+static int judge_grant(struct grant *grant, const struct fs_place *place, struct fs_rules *out,
+                       struct error *err) {
     bool is_root = strcmp(grant->file.path, "/") == 0;
     if (is_root && grant->written != NULL && strcmp(grant->written, place->tmpdir) == 0 &&
         strcmp(place->tmpdir, place->cwd) != 0) {
         grant->refused = true;
-        return fs_rules_warn(out, err, "the temporary directory is /: it is not made writable in the sandbox");
+        return fs_rules_warn(out, err,
+                             "the temporary directory is /: it is not made writable in the sandbox");
     }
     if (strcmp(grant->written, place->cwd) != 0)
         return 0;
     if (is_root || strcmp(grant->file.path, place->home) == 0)
-        return fs_rules_warn(out, err, "the working directory is %s: everything below it is writable for commands",
-                    grant->file.path);
+        return fs_rules_warn(out, err,
+                             "the working directory is %s: everything below it is writable for commands",
+                             grant->file.path);
     return 0;
 }
 
 int write_roots_resolve(const struct fs_options *options, const struct fs_place *place, struct fs_rules *out,
-                       struct error *err) {
+                        struct error *err) {
     struct grants grants = {0};
     int result = collect_grants(options, place, &grants, err);
     if (result == 0)

@@ -3,9 +3,11 @@
 
 #include <stdlib.h>
 
-static const struct bwrap_features all_features = {.session_network = true, .disable_userns = true, .fresh_proc = true};
+static const struct bwrap_features all_features = {
+    .session_network = true, .disable_userns = true, .fresh_proc = true};
 
-static char *args_text(const struct mount_plan *plan, const struct bwrap_features *features, unsigned *masks) {
+static char *args_text(const struct mount_plan *plan, const struct bwrap_features *features,
+                       unsigned *masks) {
     struct strvec args = {0};
     struct error err = {0};
     static char text[8192];
@@ -25,8 +27,10 @@ static void has(const char *text, const char *part, bool wanted, const char *nam
 
 int main(void) {
     char paths[5][16] = {"/w", "/w/ro", "/s", "/f", "/w/--x"};
-    struct mount items[] = {{.kind = MOUNT_WRITABLE, .path = paths[0]},  {.kind = MOUNT_READ_ONLY, .path = paths[1]},
-                            {.kind = MOUNT_MASK_DIR, .path = paths[2]},  {.kind = MOUNT_MASK_FILE, .path = paths[3]},
+    struct mount items[] = {{.kind = MOUNT_WRITABLE, .path = paths[0]},
+                            {.kind = MOUNT_READ_ONLY, .path = paths[1]},
+                            {.kind = MOUNT_MASK_DIR, .path = paths[2]},
+                            {.kind = MOUNT_MASK_FILE, .path = paths[3]},
                             {.kind = MOUNT_MASK_FILE, .path = paths[4]}};
     struct mount_plan plan = {.items = items, .count = 5};
     unsigned masks = 0;
@@ -49,7 +53,8 @@ int main(void) {
     text = args_text(&plan, &none, &masks);
     has(text, " --unshare-net ", true, "without the session's network bwrap makes one for the command");
     has(text, "--disable-userns", false, "what this bwrap cannot do is not asked for");
-    has(text, " --ro-bind /proc /proc ", true, "where /proc cannot be mounted the outer one is bound read-only");
+    has(text, " --ro-bind /proc /proc ", true,
+        "where /proc cannot be mounted the outer one is bound read-only");
 
     has(text, " --dev /dev --perms 1777 --tmpfs /dev/shm --remount-ro /dev ", true,
         "bwrap makes /dev, read-only");
@@ -57,7 +62,8 @@ int main(void) {
     struct bwrap_features mounted = all_features;
     mounted.mounted_before = true;
     text = args_text(&plan, &mounted, &masks);
-    has(text, " --dev-bind / / --perms 1777 --tmpfs /dev/shm --proc ", true, "a plan that is mounted already is taken as it is");
+    has(text, " --dev-bind / / --perms 1777 --tmpfs /dev/shm --proc ", true,
+        "a plan that is mounted already is taken as it is");
     has(text, "/w", false, "and is not mounted again");
     is_int(masks, 0, "nor masked again");
 

@@ -57,7 +57,10 @@ int main(void) {
     gives_whole_characters("ASCII comes byte by byte", "abc", 3);
     gives_whole_characters("two bytes come together", "\xc3\xa4", 1);
     gives_whole_characters("three bytes come together", "\xe2\x82\xac", 1);
-    gives_whole_characters("four bytes come together", "\xf0\x9f\x98\x80" "a", 2);
+    gives_whole_characters("four bytes come together",
+                           "\xf0\x9f\x98\x80"
+                           "a",
+                           2);
     gives_whole_characters("an unfinished character comes at the end", "a\xf0\x9f\x98", 1);
     gives_whole_characters("bytes that begin nothing do not wait", "\xff\xfe\xc0", 3);
     cap("no output under a cap of 0 is not truncated", 0, 0, 0, false);

@@ -1,12 +1,13 @@
-#include "plan/mount_plan.h"
 #include "base/path.h"
+#include "plan/mount_plan.h"
 #include "tap.h"
 
 #include <stdlib.h>
 
 #define MAX_RULES 32
 
-/* Rules as text: "+path" grant, "-path" denyWrite, "!path" denyRead, "!path/" with a slash at the end a directory. */
+/* Rules as text: "+path" grant, "-path" denyWrite, "!path" denyRead, "!path/" with a slash at the end a
+ * directory. */
 static void plan_of(const char *const *texts, struct mount_plan *plan) {
     static struct fs_rule items[MAX_RULES];
     static char paths[MAX_RULES][128];
@@ -19,20 +20,24 @@ static void plan_of(const char *const *texts, struct mount_plan *plan) {
         bool slash = length > 1 && path[length - 1] == '/';
         if (slash)
             path[length - 1] = '\0';
-        items[rules.count] = (struct fs_rule){
-            .kind = text[0] == '+' ? FS_ALLOW_WRITE : text[0] == '-' ? FS_DENY_WRITE : FS_DENY_READ,
-            .path = path,
-            .device = 7,
-            .inode = rules.count + 1,
-            .directory = slash};
+        items[rules.count] = (struct fs_rule){.kind = text[0] == '+'   ? FS_ALLOW_WRITE
+                                                      : text[0] == '-' ? FS_DENY_WRITE
+                                                                       : FS_DENY_READ,
+                                              .path = path,
+                                              .device = 7,
+                                              .inode = rules.count + 1,
+                                              .directory = slash};
     }
     struct error err = {0};
     if (mount_plan_build(&rules, plan, &err) != 0)
         ok(false, "the plan is built: %s", err.text);
 }
 
-static const char *const letters[] = {
-    [MOUNT_WRITABLE] = "rw", [MOUNT_READ_ONLY] = "ro", [MOUNT_MASK_DIR] = "dir", [MOUNT_MASK_FILE] = "file", [MOUNT_PIN] = "pin"};
+static const char *const letters[] = {[MOUNT_WRITABLE] = "rw",
+                                      [MOUNT_READ_ONLY] = "ro",
+                                      [MOUNT_MASK_DIR] = "dir",
+                                      [MOUNT_MASK_FILE] = "file",
+                                      [MOUNT_PIN] = "pin"};
 
 static void plans(const char *name, const char *wanted, const char *const *texts) {
     struct mount_plan plan;
@@ -70,7 +75,8 @@ static bool agrees(const char *const *texts, const char *path, enum mount_kind k
     }
     if (deny_read)
         return kind == MOUNT_MASK_DIR || kind == MOUNT_MASK_FILE;
-    return (kind == MOUNT_WRITABLE) == (grant && !deny_write) && kind != MOUNT_MASK_DIR && kind != MOUNT_MASK_FILE;
+    return (kind == MOUNT_WRITABLE) == (grant && !deny_write) && kind != MOUNT_MASK_DIR &&
+           kind != MOUNT_MASK_FILE;
 }
 
 /* Random rules over a small tree: every path of it is what the rules say, and nothing is mounted twice. */
@@ -114,25 +120,30 @@ int main(void) {
     plans("denyWrite beats a grant of the same path", "", RULES("+/w", "-/w"));
     plans("denyRead masks a directory", "dir /s", RULES("!/s/"));
     plans("denyRead masks a file", "file /s", RULES("!/s"));
-    plans("denyRead inside denyRead makes no second mask", "dir /s", RULES("!/s/", "!/s/x", "-/s/y", "+/s/z"));
+    plans("denyRead inside denyRead makes no second mask", "dir /s",
+          RULES("!/s/", "!/s/x", "-/s/y", "+/s/z"));
     plans("denyRead of a whole root hides it", "dir /w", RULES("+/w/", "!/w/"));
     plans("every directory between a root and a denial is pinned", "rw /w, pin /w/a, pin /w/a/b, ro /w/a/b/c",
           RULES("+/w", "-/w/a/b/c"));
-    plans("a pin serves several denials", "rw /w, pin /w/a, ro /w/a/b, file /w/a/c", RULES("+/w", "-/w/a/b", "!/w/a/c"));
-    plans("inside a denial nothing is pinned", "rw /w, ro /w/a, file /w/a/b/c", RULES("+/w", "-/w/a", "!/w/a/b/c"));
+    plans("a pin serves several denials", "rw /w, pin /w/a, ro /w/a/b, file /w/a/c",
+          RULES("+/w", "-/w/a/b", "!/w/a/c"));
+    plans("inside a denial nothing is pinned", "rw /w, ro /w/a, file /w/a/b/c",
+          RULES("+/w", "-/w/a", "!/w/a/b/c"));
     plans("a nested root is pinned as a directory, not bound again", "rw /w, pin /w/x, ro /w/x/d",
           RULES("+/w", "+/w/x", "-/w/x/d"));
     plans("/dev and /proc are the sandbox's own", "rw /w", RULES("+/w", "+/dev/shm", "!/proc/1", "+/dev"));
 
     struct mount_plan plan;
     plan_of(RULES("+/", "-/sys"), &plan);
-    ok(plan.root_writable && plan.count == 1 && plan.items[0].kind == MOUNT_READ_ONLY, "a root of / leaves /sys closed");
+    ok(plan.root_writable && plan.count == 1 && plan.items[0].kind == MOUNT_READ_ONLY,
+       "a root of / leaves /sys closed");
     mount_plan_clear(&plan);
     plans("below a root of / everything above a denial is pinned", "pin /home, pin /home/u, dir /home/u/.ssh",
           RULES("+/", "!/home/u/.ssh/"));
 
     plan_of(RULES("+/w", "!/w/s"), &plan);
-    ok(plan.items[0].device == 7 && plan.items[0].inode == 1, "a mount carries the identity of the rule's file");
+    ok(plan.items[0].device == 7 && plan.items[0].inode == 1,
+       "a mount carries the identity of the rule's file");
     mount_plan_clear(&plan);
     holds_for_random_rules(20000);
     return done_testing();

@@ -24,8 +24,9 @@ int main(void) {
     static const struct {
         const char *path;
         bool normal;
-    } spellings[] = {{"/", true},    {"/a", true},   {"/a/b.c", true}, {"/a/...", true}, {"", false},      {"a", false},
-                     {"//a", false}, {"/a/", false}, {"/a//b", false}, {"/./a", false},  {"/a/..", false}, {"/a/.", false}};
+    } spellings[] = {{"/", true},      {"/a", true},    {"/a/b.c", true}, {"/a/...", true},
+                     {"", false},      {"a", false},    {"//a", false},   {"/a/", false},
+                     {"/a//b", false}, {"/./a", false}, {"/a/..", false}, {"/a/.", false}};
     for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++)
         ok(path_is_normal(spellings[i].path) == spellings[i].normal, "\"%s\" is %snormal", spellings[i].path,
            spellings[i].normal ? "" : "not ");

@@ -5,7 +5,8 @@
 
 static char *argv_items[] = {(char[]){"printf"}, (char[]){""}, (char[]){"a b\n--"}, NULL};
 static char *env_items[] = {(char[]){"PATH=/bin"}, NULL};
-static struct payload_mount mount_items[] = {{.kind = MOUNT_READ_ONLY, .device = 1ull << 40, .inode = 42, .path = "/w/d"}};
+static struct payload_mount mount_items[] = {
+    {.kind = MOUNT_READ_ONLY, .device = 1ull << 40, .inode = 42, .path = "/w/d"}};
 
 static const struct payload sample = {
     .bwrap = "/usr/bin/bwrap",
@@ -40,8 +41,10 @@ static void round_trip(void) {
     is_str(got.argv[2], "a b\n--", "an argument comes back to the byte");
     is_str(got.envp[0], "PATH=/bin", "the environment comes back");
     ok(got.file_mode_mask == 027 && got.nice == -5, "umask and niceness come back");
-    ok(got.limit_count == 1 && got.limits[0].resource == 7 && got.limits[0].hard == ~0ull, "limits come back");
-    ok(got.mount_count == 1 && got.mounts[0].device == 1ull << 40 && got.mounts[0].inode == 42 && got.root_writable,
+    ok(got.limit_count == 1 && got.limits[0].resource == 7 && got.limits[0].hard == ~0ull,
+       "limits come back");
+    ok(got.mount_count == 1 && got.mounts[0].device == 1ull << 40 && got.mounts[0].inode == 42 &&
+           got.root_writable,
        "mounts come back");
     ok(got.read_denied_count == 2 && got.write_denied_count == 0, "denied paths come back");
     is_int(got.mask_count, 3, "the count of masks comes back");
@@ -89,7 +92,8 @@ static void probe(void) {
     struct payload got;
     size_t size;
     char *data = payload_encode(&empty, &size);
-    ok(payload_decode(data, size, &got) == 0 && got.argc == 0 && got.argv[0] == NULL, "a probe has no arguments");
+    ok(payload_decode(data, size, &got) == 0 && got.argc == 0 && got.argv[0] == NULL,
+       "a probe has no arguments");
     payload_release(&got);
     free(data);
 }

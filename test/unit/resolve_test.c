@@ -1,4 +1,5 @@
-/* path_resolve and fs_rules_resolve on a real tree below /var/tmp: never below /tmp, which is a write root. */
+/* path_resolve and fs_rules_resolve on a real tree below /var/tmp: never below /tmp, which is a write root.
+ */
 #include "platform/resolve.h"
 #include "policy/fs_rules.h"
 #include "tap.h"
@@ -40,9 +41,10 @@ static void is_absent(const char *written, const char *name) {
 
 static void make_tree(void) {
     if (mkdtemp(top) == NULL || mkdir(at("real"), 0700) != 0 || mkdir(at("real/sub"), 0700) != 0 ||
-        mkdir(at("work"), 0700) != 0 || symlink("real", at("relative")) != 0 || symlink(at("real"), at("absolute")) != 0 ||
-        symlink("../real/sub", at("work/up")) != 0 || symlink("loop", at("loop")) != 0 ||
-        symlink("nowhere", at("dangling")) != 0 || symlink("/etc", at("work/planted")) != 0)
+        mkdir(at("work"), 0700) != 0 || symlink("real", at("relative")) != 0 ||
+        symlink(at("real"), at("absolute")) != 0 || symlink("../real/sub", at("work/up")) != 0 ||
+        symlink("loop", at("loop")) != 0 || symlink("nowhere", at("dangling")) != 0 ||
+        symlink("/etc", at("work/planted")) != 0)
         ok(false, "the tree is made: %s", strerror(errno));
     FILE *file = fopen(at("real/file"), "we");
     if (file != NULL)
@@ -50,8 +52,8 @@ static void make_tree(void) {
 }
 
 static void remove_tree(void) {
-    static const char *const names[] = {"work/planted", "dangling", "loop", "work/up", "absolute", "relative",
-                                        "work",         "real/file", "real/sub", "real"};
+    static const char *const names[] = {"work/planted", "dangling", "loop",      "work/up",  "absolute",
+                                        "relative",     "work",     "real/file", "real/sub", "real"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         remove(at(names[i]));
     rmdir(top);
@@ -99,18 +101,23 @@ static void rules_of_a_run(void) {
     ok(fs_rules_resolve(&options, &place, &rules, &err) == 0, "rules are resolved");
     ok(rule_at(&rules, FS_ALLOW_WRITE, work) != NULL, "the cwd is a write root");
     ok(rule_at(&rules, FS_ALLOW_WRITE, "/tmp") != NULL, "/tmp is a write root");
-    ok(rule_at(&rules, FS_ALLOW_WRITE, at("real")) != NULL, "a root behind a symlink of the host's is its target");
-    ok(rule_at(&rules, FS_ALLOW_WRITE, "/etc") == NULL, "a root behind a symlink inside another root is not granted");
+    ok(rule_at(&rules, FS_ALLOW_WRITE, at("real")) != NULL,
+       "a root behind a symlink of the host's is its target");
+    ok(rule_at(&rules, FS_ALLOW_WRITE, "/etc") == NULL,
+       "a root behind a symlink inside another root is not granted");
     ok(rules.warnings.count == 2 && strstr(rules.warnings.items[0], "planted") != NULL, "and that is said");
     const struct fs_rule *hidden = rule_at(&rules, FS_DENY_READ, at("real/sub"));
     ok(hidden != NULL && hidden->directory, "~ is the home directory");
-    ok(rule_at(&rules, FS_DENY_WRITE, at("real/sub")) != NULL, "a relative entry is relative to the cwd, and followed");
-    ok(strstr(rules.warnings.items[1], "up/ leads through a symlink") != NULL, "that its link is not protected is said");
+    ok(rule_at(&rules, FS_DENY_WRITE, at("real/sub")) != NULL,
+       "a relative entry is relative to the cwd, and followed");
+    ok(strstr(rules.warnings.items[1], "up/ leads through a symlink") != NULL,
+       "that its link is not protected is said");
     is_int((long long)rules.read_denied.count, 1, "denials are kept as written");
     ok(rule_at(&rules, FS_DENY_WRITE, "/sys") != NULL, "/sys is always closed");
     fs_rules_clear(&rules);
 
-    /* As a command of the first run could: its link now leads elsewhere, and a link stands where a folder stood. */
+    /* As a command of the first run could: its link now leads elsewhere, and a link stands where a folder
+     * stood. */
     remove(at("work/up"));
     if (symlink("/etc", at("work/up")) != 0)
         ok(false, "the link is turned");
@@ -120,7 +127,8 @@ static void rules_of_a_run(void) {
     ok(rule_at(&rules, FS_DENY_WRITE, "/etc") != NULL, "and what it leads to now is denied too");
     fs_rules_clear(&rules);
     place.cwd = at("work/up");
-    ok(fs_rules_resolve(&options, &place, &rules, &err) == 0 && rule_at(&rules, FS_ALLOW_WRITE, "/etc") == NULL,
+    ok(fs_rules_resolve(&options, &place, &rules, &err) == 0 &&
+           rule_at(&rules, FS_ALLOW_WRITE, "/etc") == NULL,
        "a cwd that an earlier run could have planted is not granted");
     fs_rules_clear(&rules);
     place.cwd = work;

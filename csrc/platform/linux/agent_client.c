@@ -14,7 +14,8 @@
 #include "base/cleanup.h"
 #include "exec/passfd.h"
 
-/* The descriptor that posix_spawn copies from must not be one of its targets: a copy onto itself stays close-on-exec. */
+/* The descriptor that posix_spawn copies from must not be one of its targets: a copy onto itself stays
+ * close-on-exec. */
 #define ABOVE_TARGETS 16
 
 /* Node ignores SIGPIPE and SIGXFSZ; a child that inherited that would pass it on to every command. */
@@ -27,8 +28,8 @@ static int set_attributes(posix_spawnattr_t *attributes) {
     if (failed == 0)
         failed = posix_spawnattr_setsigmask(attributes, &none);
     if (failed == 0)
-        failed = posix_spawnattr_setflags(attributes,
-                                          POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+        failed = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
+                                                          POSIX_SPAWN_SETSID);
     return failed;
 }
 

@@ -16,14 +16,16 @@ static const char *const system_places[] = {"/usr/bin/bwrap", "/bin/bwrap", "/us
 #define UNMAPPED_UID 65534
 
 static bool only_root_writes(const struct stat *facts) {
-    return (facts->st_uid == 0 || facts->st_uid == UNMAPPED_UID) && (facts->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    return (facts->st_uid == 0 || facts->st_uid == UNMAPPED_UID) &&
+           (facts->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 /* The file itself and every folder above it, by the real path. */
 static bool is_trusted(const char *path) {
     char real[PATH_MAX];
     struct stat facts;
-    if (realpath(path, real) == NULL || stat(real, &facts) != 0 || !S_ISREG(facts.st_mode) || access(real, X_OK) != 0)
+    if (realpath(path, real) == NULL || stat(real, &facts) != 0 || !S_ISREG(facts.st_mode) ||
+        access(real, X_OK) != 0)
         return false;
     if (!only_root_writes(&facts))
         return false;

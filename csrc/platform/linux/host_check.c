@@ -21,8 +21,8 @@ int host_check_kernel(struct error *err) {
         return 0;
     if (major > OLDEST_MAJOR || (major == OLDEST_MAJOR && minor >= OLDEST_MINOR))
         return 0;
-    return error_set(err, ERROR_HOST, 0, "Linux %d.%d or newer is needed, this is %s", OLDEST_MAJOR, OLDEST_MINOR,
-                     name.release);
+    return error_set(err, ERROR_HOST, 0, "Linux %d.%d or newer is needed, this is %s", OLDEST_MAJOR,
+                     OLDEST_MINOR, name.release);
 }
 
 /* The number in a file; absent where there is none. */
@@ -35,8 +35,8 @@ static long read_number(const char *path, long absent) {
 }
 
 static bool in_container(void) {
-    return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0 || getenv("container") != NULL ||
-           getenv("KUBERNETES_SERVICE_HOST") != NULL;
+    return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0 ||
+           getenv("container") != NULL || getenv("KUBERNETES_SERVICE_HOST") != NULL;
 }
 
 /* A seccomp filter of a container's runtime: unshare is refused although the kernel would do it. */
@@ -69,15 +69,18 @@ static bool restricted_by_apparmor(void) {
 }
 
 static const struct cause causes[] = {
-    {no_namespaces_at_all, "user namespaces are off (user.max_user_namespaces is 0): sysctl -w user.max_user_namespaces=15000"},
-    {no_unprivileged_namespaces, "unprivileged user namespaces are off: sysctl -w kernel.unprivileged_userns_clone=1"},
+    {no_namespaces_at_all,
+     "user namespaces are off (user.max_user_namespaces is 0): sysctl -w user.max_user_namespaces=15000"},
+    {no_unprivileged_namespaces,
+     "unprivileged user namespaces are off: sysctl -w kernel.unprivileged_userns_clone=1"},
     {restricted_by_apparmor,
-     "AppArmor restricts user namespaces (kernel.apparmor_restrict_unprivileged_userns is 1): load the profile for "
+     "AppArmor restricts user namespaces (kernel.apparmor_restrict_unprivileged_userns is 1): load the "
+     "profile for "
      "/usr/bin/bwrap (on Ubuntu 24.04: apt install apparmor-profiles, then copy "
      "/usr/share/apparmor/extra-profiles/bwrap-userns-restrict to /etc/apparmor.d and reload AppArmor)"},
-    {in_container,
-     "this container forbids user namespaces: start it with --security-opt seccomp=unconfined (or a profile that allows "
-     "unshare, clone, setns, mount and pivot_root) and --security-opt systempaths=unconfined"},
+    {in_container, "this container forbids user namespaces: start it with --security-opt seccomp=unconfined "
+                   "(or a profile that allows "
+                   "unshare, clone, setns, mount and pivot_root) and --security-opt systempaths=unconfined"},
     {is_filtered, "a seccomp filter around this process forbids namespaces or mounts"},
 };
 

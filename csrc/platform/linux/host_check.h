@@ -4,10 +4,12 @@
 
 #include "base/error.h"
 
-/* The oldest kernel with openat2, statx mount roots and close_range: without them nothing can be checked. 0 or -1. */
+/* The oldest kernel with openat2, statx mount roots and close_range: without them nothing can be checked. 0
+ * or -1. */
 int host_check_kernel(struct error *err);
 
-/* Puts the cause that this host shows before what the probe said: reads /proc/sys and the kernel's AppArmor switch. */
+/* Puts the cause that this host shows before what the probe said: reads /proc/sys and the kernel's AppArmor
+ * switch. */
 void host_explain(const char *probe_text, struct error *err);
 
 #endif

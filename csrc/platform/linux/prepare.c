@@ -47,7 +47,8 @@ static struct payload_mount *payload_mounts(const struct mount_plan *plan) {
     return mounts;
 }
 
-/* The process's umask without setting it: umask(2) can only be read by writing, which other threads would see. */
+/* The process's umask without setting it: umask(2) can only be read by writing, which other threads would
+ * see. */
 static uint32_t current_umask(void) {
     char text[1024];
     cleanup_fd int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
@@ -60,8 +61,8 @@ static uint32_t current_umask(void) {
 }
 
 /*
- * What a child of Node would inherit. Commands get half of the descriptors: the kernel counts descriptors in flight per
- * user against the sender's limit, and the agent, with the whole, must still be able to pass some.
+ * What a child of Node would inherit. Commands get half of the descriptors: the kernel counts descriptors in
+ * flight per user against the sender's limit, and the agent, with the whole, must still be able to pass some.
  */
 static void current_limits(struct payload *payload) {
     for (int resource = 0; resource < RLIM_NLIMITS && payload->limit_count < PAYLOAD_LIMITS_MAX; resource++) {
@@ -82,7 +83,8 @@ static void current_limits(struct payload *payload) {
 static int repair_tmpdir(struct strvec *env, struct error *err) {
     for (size_t i = 0; i < env->count; i++) {
         struct stat facts;
-        if (strncmp(env->items[i], "TMPDIR=", 7) != 0 || (stat(env->items[i] + 7, &facts) == 0 && S_ISDIR(facts.st_mode)))
+        if (strncmp(env->items[i], "TMPDIR=", 7) != 0 ||
+            (stat(env->items[i] + 7, &facts) == 0 && S_ISDIR(facts.st_mode)))
             continue;
         char *repaired = strdup("TMPDIR=/tmp");
         if (repaired == NULL)
@@ -118,8 +120,8 @@ static int write_memfd(const void *data, size_t size, int *out, struct error *er
     return 0;
 }
 
-static int write_payload(struct prepare_request *request, const struct fs_rules *rules, const struct mount_plan *plan,
-                         int *out, struct error *err) {
+static int write_payload(struct prepare_request *request, const struct fs_rules *rules,
+                         const struct mount_plan *plan, int *out, struct error *err) {
     struct strvec arguments = {0};
     unsigned mask_files = 0;
     int result =
@@ -152,7 +154,8 @@ static int write_payload(struct prepare_request *request, const struct fs_rules 
     return data == NULL ? error_memory(err) : write_memfd(data, size, out, err);
 }
 
-int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec *warnings, struct error *err) {
+int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec *warnings,
+                struct error *err) {
     struct fs_rules rules = {0};
     struct mount_plan plan = {0};
     struct thread_rights rights;

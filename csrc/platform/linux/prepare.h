@@ -18,9 +18,9 @@ struct prepare_request {
 };
 
 /*
- * Resolves the rules with a command's rights, builds the plan and writes the payload to a memfd, at *payload_fd
- * (the caller closes). Warnings are appended to *warnings. TMPDIR, where it names no directory, becomes /tmp.
- * 0, or -1 with *payload_fd -1.
+ * Resolves the rules with a command's rights, builds the plan and writes the payload to a memfd, at
+ * *payload_fd (the caller closes). Warnings are appended to *warnings. TMPDIR, where it names no directory,
+ * becomes /tmp. 0, or -1 with *payload_fd -1.
  */
 int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec *warnings, struct error *err);
 

@@ -143,10 +143,12 @@ static enum resolve_outcome found(int fd, char **path, struct resolved_path *out
     return RESOLVE_FOUND;
 }
 
-static enum resolve_outcome resolve_once(const char *path, struct resolved_path *out, int *links, struct error *err) {
+static enum resolve_outcome resolve_once(const char *path, struct resolved_path *out, int *links,
+                                         struct error *err) {
     *out = (struct resolved_path){0};
     if (path_is_normal(path)) {
-        /* One call tells that the text is the truth already: no symlink on the way, the last component included. */
+        /* One call tells that the text is the truth already: no symlink on the way, the last component
+         * included. */
         struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE_NO_SYMLINKS};
         cleanup_fd int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
         if (fd < 0 && errno != ELOOP && errno != EACCES)
@@ -175,7 +177,8 @@ static enum resolve_outcome resolve_once(const char *path, struct resolved_path 
     return outcome;
 }
 
-/* Names that are exchanged during the walk can lead to nothing although each of them always leads to something. */
+/* Names that are exchanged during the walk can lead to nothing although each of them always leads to
+ * something. */
 #define TRIES 5
 
 enum resolve_outcome path_resolve(const char *path, struct resolved_path *out, struct error *err) {
