@@ -33,6 +33,16 @@ function ambientEnv() {
   return isMainThread ? undefined : encodeEnv(process.env);
 }
 
+/** Credentials lie in the account's home also where HOME names another, as under sudo. An account need not exist. */
+function accountHome() {
+  try {
+    const { homedir } = os.userInfo();
+    return homedir === os.homedir() ? undefined : homedir;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The addon's session: what stands behind one enabled OsSandbox. */
 class Session {
   #addon;
@@ -61,7 +71,13 @@ class Session {
    */
   static start({ addon, helper }) {
     return new Promise((resolve) => {
-      const place = { helper, home: os.homedir(), tmpdir: os.tmpdir(), searchPath: process.env.PATH ?? '' };
+      const place = {
+        helper,
+        home: os.homedir(),
+        accountHome: accountHome(),
+        tmpdir: os.tmpdir(),
+        searchPath: process.env.PATH ?? '',
+      };
       const handle = addon.startSession(place, (kind, text, features) => {
         if (kind === undefined) resolve(new Session(addon, handle, features));
         else addon.disposeSession(handle, () => resolve({ kind, text }));

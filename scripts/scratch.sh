@@ -10,3 +10,10 @@ copy_checkout() {
     mkdir -p "$1"
     tar -c --exclude=./.git --exclude=./build --exclude=./.tap "${@:2}" . | tar -x -C "$1"
 }
+
+# The tests of the addon and the helper, but for those that measure memory and descriptors, or give a program of
+# their own the place of one of ours.
+addon_tests=(files lifecycle options run run-process run-stop runtime smoke workers)
+# And what depends on the version of Node without them.
+# shellcheck disable=SC2034 # for the script that sources this
+node_tests=("${addon_tests[@]}" entries local-machine local-stop machine-files)

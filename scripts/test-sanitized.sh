@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds addon and helper with ASan, UBSan and leak detection, in a copy, and runs the tests on them.
+# Builds addon and helper with ASan, UBSan and leak detection, in a copy, and runs tests on them:
+# test-sanitized.sh [NAME...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 modules=$PWD/node_modules
@@ -22,13 +23,7 @@ sanitize='-fsanitize=address,undefined'
 CFLAGS="$sanitize -fno-sanitize-recover=undefined -g -O1" LDFLAGS="$sanitize" HELPER_CC="cc asan_options.c" \
     node scripts/build.js
 
-# The tests of the addon and the helper, but for those that measure memory and descriptors, or give a program of
-# their own the place of one of ours.
-if [ $# = 0 ]; then
-    for name in files lifecycle options run run-process run-stop runtime smoke workers; do
-        set -- "$@" "test/$name.test.js"
-    done
-fi
+[ $# -gt 0 ] || set -- "${addon_tests[@]}"
 
 # Node frees its own record of an external value in a collection of garbage, or never.
 echo 'leak:^napi_create_external$' >leaks_of_node
@@ -46,8 +41,8 @@ chmod +x "$scratch/sanitized-node"
 export SANITIZED_NODE="$scratch/sanitized-node" TAP_TIMEOUT=300
 
 status=0
-for file in "$@"; do
-    echo "# $file"
-    DETECT_LEAKS=1 "$SANITIZED_NODE" "$file" || status=1
+for name in "$@"; do
+    echo "# $name"
+    DETECT_LEAKS=1 "$SANITIZED_NODE" "test/$name.test.js" || status=1
 done
 exit "$status"

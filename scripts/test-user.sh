@@ -5,10 +5,15 @@ cd "$(dirname "$0")/.."
 . scripts/scratch.sh
 
 user=sbx
+# A test may leave a process of this user behind; the user was made for this run alone.
+remove_user() {
+    pkill -KILL -U "$user" && sleep 0.5
+    userdel "$user"
+    remove_scratch
+}
 if ! id -u "$user" >/dev/null 2>&1; then
     useradd --system --no-create-home --home-dir "$scratch/home" --shell /bin/bash "$user"
-    # A test may leave a process of this user behind; the user was made for this run alone.
-    trap 'pkill -KILL -U "$user"; sleep 0.2; userdel "$user"; remove_scratch' EXIT
+    trap 'set +e; remove_user' EXIT
 fi
 
 prefix=$(node -p 'path.dirname(path.dirname(process.execPath))')

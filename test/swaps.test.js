@@ -1,5 +1,5 @@
 'use strict';
-// Names that are swapped for symlinks, before and while sandboxes start: no grant moves, no denial is lost.
+// Names that change, before and while sandboxes start: no grant moves, no denial is lost.
 
 const t = require('tap');
 const { spawn } = require('node:child_process');
@@ -142,3 +142,28 @@ t.test(
     }
   },
 );
+
+t.test('what a denied symlink led to stays denied after a command has turned the link', async (t) => {
+  const { workspace } = makePlace(t);
+  for (const name of ['secret', 'kept']) {
+    fs.writeFileSync(path.join(workspace, name), SECRET);
+    fs.symlinkSync(name, path.join(workspace, `to-${name}`));
+  }
+  const sandbox = await startSandbox(t, { filesystem: { denyRead: ['to-secret'], denyWrite: ['to-kept'] } });
+  const machine = sandbox.machine(workspace);
+  const attack = 'cat secret to-secret; echo x > kept; ln -sfn /etc/hostname to-secret; ln -sfn new to-kept';
+  for (let run = 0; run < 3; run++) {
+    t.notMatch((await bash(machine, attack)).stdout, SECRET);
+    t.equal(fs.readFileSync(path.join(workspace, 'kept'), 'utf8'), SECRET);
+  }
+  for (const name of ['to-secret', 'to-kept']) t.match(sandbox.status.warnings.join('\n'), `${name} leads through a symlink`);
+});
+
+t.test('a denial that cannot be had is an error, not an opening', async (t) => {
+  const { workspace } = makePlace(t);
+  for (const entry of ['/', '/proc/version', '/proc/self/../cpuinfo', 'missing/*.pem']) {
+    const machine = (await startSandbox(t, { filesystem: { denyRead: [entry] } })).machine(workspace);
+    await t.rejects(machine.run(['touch', 'ran']), /^Error: os-sandbox: filesystem\.denyRead\[0\]: /, entry);
+  }
+  t.same(fs.readdirSync(workspace), []);
+});

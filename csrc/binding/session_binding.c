@@ -118,6 +118,7 @@ static struct session *start_session(napi_env env, napi_value options, struct bo
                                      struct error *err) {
     char *helper = js_string(env, js_property(env, options, "helper"), NULL);
     char *home = js_string(env, js_property(env, options, "home"), NULL);
+    char *account_home = js_string(env, js_property(env, options, "accountHome"), NULL);
     char *tmpdir = js_string(env, js_property(env, options, "tmpdir"), NULL);
     char *search_path = js_string(env, js_property(env, options, "searchPath"), NULL);
     uv_loop_t *loop;
@@ -127,13 +128,16 @@ static struct session *start_session(napi_env env, napi_value options, struct bo
     else if (napi_get_uv_event_loop(env, &loop) != napi_ok)
         error_set(err, ERROR_HOST, 0, "this environment has no event loop");
     else
-        session =
-            session_start(loop,
-                          &(struct session_config){
-                              .helper = helper, .home = home, .tmpdir = tmpdir, .search_path = search_path},
-                          on_started, bound, err);
+        session = session_start(loop,
+                                &(struct session_config){.helper = helper,
+                                                         .home = home,
+                                                         .account_home = account_home,
+                                                         .tmpdir = tmpdir,
+                                                         .search_path = search_path},
+                                on_started, bound, err);
     free(helper);
     free(home);
+    free(account_home);
     free(tmpdir);
     free(search_path);
     return session;

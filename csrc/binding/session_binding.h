@@ -5,9 +5,9 @@
 #include <node_api.h>
 
 /*
- * startSession({helper, home, tmpdir, searchPath}, started) → session. started(kind, text, features) is
- * called once: kind undefined and features {sessionNetwork, disableUserns, freshProc, mountedBefore,
- * degradation}, or kind "dependency" | "host" with the reason.
+ * startSession({helper, home, accountHome?, tmpdir, searchPath}, started) → session. started(kind, text,
+ * features) is called once: kind undefined and features {sessionNetwork, disableUserns, freshProc,
+ * mountedBefore, degradation}, or kind "dependency" | "host" with the reason.
  */
 napi_value session_binding_start(napi_env env, napi_callback_info info);
 

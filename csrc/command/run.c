@@ -177,6 +177,7 @@ static bool read_some(struct stream *stream, size_t most) {
     for (size_t total = 0; total < most;) {
         size_t room;
         char *into = capture_reserve(&stream->capture, &room);
+        /* cppcheck-suppress legacyUninitvar ; read() fills it, nobody looks at it */
         ssize_t got = read(stream->fd, into != NULL ? into : dropped, into != NULL ? room : sizeof dropped);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
             return false;
@@ -252,6 +253,7 @@ static void prepare(uv_work_t *work) {
                                       .features = session->features,
                                       .fs = run->request.fs,
                                       .place = {.home = session->home,
+                                                .account_home = session->account_home,
                                                 .tmpdir = session->tmpdir,
                                                 .cwd = run->request.machine_cwd,
                                                 .additional_dirs = &run->request.additional_dirs,
@@ -341,8 +343,10 @@ static bool send_start(struct run *run) {
 }
 
 bool run_flush(struct run *run) {
-    if (run->state == RUN_WAITING && !send_start(run))
-        return false;
+    /* The run may be gone after this. A stop of one that waits has ended it already, so there is none to
+     * send. */
+    if (run->state == RUN_WAITING)
+        return send_start(run);
     if (run->state == RUN_RUNNING && run->stop_unsent) {
         struct agent_request request = {.version = WIRE_VERSION, .type = AGENT_STOP, .run = run->id};
         run->stop_unsent = agent_send(&run->session->agent, &request, NULL) == -EAGAIN;

@@ -34,6 +34,7 @@ static void probe_next(struct session *session);
 static void session_free(struct session *session) {
     free(session->helper);
     free(session->home);
+    free(session->account_home);
     free(session->tmpdir);
     free(session->search_path);
     free(session->bwrap);
@@ -308,20 +309,23 @@ struct session *session_start(uv_loop_t *loop, const struct session_config *conf
         error_memory(err);
         return NULL;
     }
-    *session = (struct session){.loop = loop,
-                                .state = SESSION_OPENING,
-                                .helper = strdup(config->helper),
-                                .home = strdup(config->home),
-                                .tmpdir = strdup(config->tmpdir),
-                                .search_path = strdup(config->search_path),
-                                .agent = {.pid = -1, .pidfd = -1, .socket = -1},
-                                .memory = path_memory_new(),
-                                .null_fd = -1,
-                                .started = started,
-                                .started_data = data};
+    *session =
+        (struct session){.loop = loop,
+                         .state = SESSION_OPENING,
+                         .helper = strdup(config->helper),
+                         .home = strdup(config->home),
+                         .account_home = config->account_home == NULL ? NULL : strdup(config->account_home),
+                         .tmpdir = strdup(config->tmpdir),
+                         .search_path = strdup(config->search_path),
+                         .agent = {.pid = -1, .pidfd = -1, .socket = -1},
+                         .memory = path_memory_new(),
+                         .null_fd = -1,
+                         .started = started,
+                         .started_data = data};
     session->opening.data = session;
     if (session->helper == NULL || session->home == NULL || session->tmpdir == NULL ||
-        session->search_path == NULL || session->memory == NULL)
+        session->search_path == NULL || session->memory == NULL ||
+        (config->account_home != NULL && session->account_home == NULL))
         error_memory(err);
     else if (uv_queue_work(loop, &session->opening, open_session, on_opened) != 0)
         error_set(err, ERROR_HOST, 0, "uv_queue_work");

@@ -18,10 +18,11 @@
 struct session;
 
 struct session_config {
-    const char *helper;      /* absolute path of the exec helper */
-    const char *home;        /* os.homedir() */
-    const char *tmpdir;      /* os.tmpdir() */
-    const char *search_path; /* PATH, for bwrap */
+    const char *helper;       /* absolute path of the exec helper */
+    const char *home;         /* os.homedir() */
+    const char *account_home; /* os.userInfo().homedir where that is another; or NULL */
+    const char *tmpdir;       /* os.tmpdir() */
+    const char *search_path;  /* PATH, for bwrap */
 };
 
 /* err is NULL where the session can run commands; else it says why not, and the session is to be disposed. */

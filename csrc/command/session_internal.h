@@ -15,6 +15,7 @@ struct session {
     enum session_state state;
     char *helper;
     char *home;
+    char *account_home; /* or NULL */
     char *tmpdir;
     char *search_path;
 

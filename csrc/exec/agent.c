@@ -148,10 +148,16 @@ static void kill_orphans(const struct agent *agent) {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
     FILE *children = fopen(path, "re");
-    int pid;
-    while (children != NULL && fscanf(children, "%d", &pid) == 1)
-        if (!is_bwrap(agent, pid))
-            kill(pid, SIGKILL);
+    char *line = NULL;
+    size_t size = 0;
+    /* One line of pids, a space behind each. */
+    if (children != NULL && getline(&line, &size, children) > 0) {
+        char *next = line;
+        for (pid_t pid; (pid = (pid_t)strtol(next, &next, 10)) > 0;)
+            if (!is_bwrap(agent, pid))
+                kill(pid, SIGKILL);
+    }
+    free(line);
     if (children != NULL)
         fclose(children);
 }

@@ -143,6 +143,9 @@ static void cut_off(struct agent_run *run) {
 void agent_run_kill(struct agent_run *run) {
     run->stopping = true;
     run->kill_at_ns = 0;
+    /* A child of bwrap's that could not be found: the run ends without it. */
+    if (agent_run_is_orphaned(run))
+        unwatch_and_close(run, &run->control);
     if (run->stage_pidfd >= 0)
         syscall(SYS_pidfd_send_signal, run->stage_pidfd, SIGKILL, NULL, 0);
     else if (!run->greeted && !run->cut_off && run->control >= 0) {
@@ -228,6 +231,8 @@ void agent_run_stage_gone(struct agent_run *run) {
 void agent_run_bwrap_gone(struct agent_run *run, int wait_status) {
     run->bwrap = 0;
     agent_run_hear(run);
+    if (agent_run_is_orphaned(run))
+        run->kill_at_ns = monotonic_ns() + START_UP_NS;
     /* Killed from outside: the stage goes with it. */
     if (run->stage_pidfd >= 0)
         syscall(SYS_pidfd_send_signal, run->stage_pidfd, SIGKILL, NULL, 0);

@@ -15,7 +15,9 @@
 #include "base/path.h"
 #include "exec/statx.h"
 
-#define REPLACED "was replaced while the sandbox was set up"
+/* The second cause: where the host's / is a private mount, a session does not see what is mounted after its
+ * start. */
+#define REPLACED "was replaced while the sandbox was set up, or mounted after the sandbox was started"
 
 static int differs(const struct payload_mount *mount, char *text, size_t text_size, const char *what) {
     snprintf(text, text_size, "%s: %s", mount->path, what);
@@ -26,7 +28,9 @@ int mount_point_open(const struct payload_mount *mount, char *text, size_t text_
     struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
     int fd = (int)syscall(SYS_openat2, AT_FDCWD, mount->path, &how, sizeof how);
     if (fd < 0)
-        return differs(mount, text, text_size, errno == ELOOP ? REPLACED " by a symlink" : strerror(errno));
+        return differs(mount, text, text_size,
+                       errno == ELOOP ? "was replaced by a symlink while the sandbox was set up"
+                                      : strerror(errno));
     return fd;
 }
 

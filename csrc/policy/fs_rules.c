@@ -12,9 +12,6 @@
 #include "policy/credentials.h"
 #include "policy/write_roots.h"
 
-/* Never writable, whatever a write root covers: kernel switches that the owner of the host may turn. */
-static const char *const always_read_only[] = {"/sys"};
-
 char *fs_entry_expand(const char *entry, const char *base, const char *home) {
     if (strcmp(entry, "~") == 0)
         return strdup(home);
@@ -142,18 +139,24 @@ static int push_entries(enum fs_rule_kind kind, const struct strvec *entries, co
     return 0;
 }
 
-static int push_built_in(const struct fs_place *place, struct fs_rules *out, struct error *err) {
-    for (size_t i = 0; i < sizeof always_read_only / sizeof always_read_only[0]; i++)
-        if (push_resolved(FS_DENY_WRITE, always_read_only[i], out, err) != 0)
-            return -1;
+static int push_credentials(const char *home, struct fs_rules *out, struct error *err) {
     for (size_t i = 0; i < credential_path_count; i++) {
-        cleanup_free char *path = path_join(place->home, credential_paths[i].below_home);
+        cleanup_free char *path = path_join(home, credential_paths[i].below_home);
         if (path == NULL)
             return error_memory(err);
         if (push_resolved(FS_DENY_READ, path, out, err) != 0)
             return -1;
     }
     return 0;
+}
+
+static int push_built_in(const struct fs_place *place, struct fs_rules *out, struct error *err) {
+    for (size_t i = 0; i < place->always_read_only->count; i++)
+        if (push_resolved(FS_DENY_WRITE, place->always_read_only->items[i], out, err) != 0)
+            return -1;
+    if (push_credentials(place->home, out, err) != 0)
+        return -1;
+    return place->account_home == NULL ? 0 : push_credentials(place->account_home, out, err);
 }
 
 int fs_rules_resolve(const struct fs_options *options, const struct fs_place *place, struct fs_rules *out,

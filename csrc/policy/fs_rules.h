@@ -42,6 +42,8 @@ struct fs_rules {
 
 struct fs_place {
     const char *home;
+    const char *account_home; /* of the user's account, where that is another directory; or NULL */
+    const struct strvec *always_read_only; /* what no write root may cover */
     const char *tmpdir;
     const char *cwd; /* the machine's; absolute */
     const struct strvec *additional_dirs;

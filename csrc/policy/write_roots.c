@@ -134,8 +134,7 @@ static int warn_of_foreign_owner(const struct grant *grant, struct fs_rules *out
 static int judge_grant(struct grant *grant, const struct fs_place *place, struct fs_rules *out,
                        struct error *err) {
     bool is_root = strcmp(grant->file.path, "/") == 0;
-    if (is_root && grant->written != NULL && strcmp(grant->written, place->tmpdir) == 0 &&
-        strcmp(place->tmpdir, place->cwd) != 0) {
+    if (is_root && strcmp(grant->written, place->tmpdir) == 0 && strcmp(place->tmpdir, place->cwd) != 0) {
         grant->refused = true;
         return fs_rules_warn(out, err,
                              "the temporary directory is /: it is not made writable in the sandbox");

@@ -54,30 +54,37 @@ static void round_trip(void) {
     free(data);
 }
 
-/* Each copy has exactly the bytes it claims, so that an over-read is seen. */
+/* A copy that has exactly the bytes it claims, so that an over-read is seen. */
+static char *copy_of(const char *data, size_t size) {
+    char *copy = malloc(size == 0 ? 1 : size);
+    if (copy == NULL)
+        abort();
+    memcpy(copy, data, size);
+    return copy;
+}
+
 static void refuses_damage(void) {
     size_t size;
     char *data = payload_encode(&sample, &size);
     unsigned accepted = 0;
     for (size_t length = 0; length < size; length++) {
-        char *cut = malloc(length == 0 ? 1 : length);
+        char *cut = copy_of(data, length);
         struct payload got;
-        memcpy(cut, data, length);
         accepted += payload_decode(cut, length, &got) == 0;
         payload_release(&got);
         free(cut);
     }
     is_int(accepted, 0, "a payload that was cut anywhere is refused");
-    char *longer = malloc(size + 1);
+    char *longer = calloc(1, size + 1);
     struct payload got;
+    if (longer == NULL)
+        abort();
     memcpy(longer, data, size);
-    longer[size] = 0;
     ok(payload_decode(longer, size + 1, &got) != 0, "a byte too many is refused");
     free(longer);
     for (size_t at = 0; at < size; at++)
         for (int bit = 0; bit < 8; bit++) {
-            char *flipped = malloc(size);
-            memcpy(flipped, data, size);
+            char *flipped = copy_of(data, size);
             flipped[at] = (char)(flipped[at] ^ (1 << bit));
             payload_decode(flipped, size, &got);
             payload_release(&got);

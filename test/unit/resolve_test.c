@@ -90,8 +90,14 @@ static void rules_of_a_run(void) {
     char work[256];
     snprintf(work, sizeof work, "%s", at("work"));
     struct path_memory *memory = path_memory_new();
-    struct fs_place place = {
-        .home = top, .tmpdir = "/tmp", .cwd = work, .additional_dirs = &dirs, .memory = memory};
+    struct strvec read_only = {0};
+    strvec_push(&read_only, "/sys");
+    struct fs_place place = {.home = top,
+                             .tmpdir = "/tmp",
+                             .cwd = work,
+                             .additional_dirs = &dirs,
+                             .memory = memory,
+                             .always_read_only = &read_only};
     strvec_push(&options.allow_write, at("work/planted"));
     strvec_push(&options.allow_write, at("relative"));
     strvec_push(&options.allow_write, at("none"));
@@ -140,6 +146,7 @@ static void rules_of_a_run(void) {
     strvec_clear(&options.deny_read);
     strvec_clear(&options.deny_write);
     path_memory_free(memory);
+    strvec_clear(&read_only);
 }
 
 int main(void) {

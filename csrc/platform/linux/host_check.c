@@ -15,10 +15,11 @@
 
 int host_check_kernel(struct error *err) {
     struct utsname name;
-    int major = 0;
-    int minor = 0;
-    if (uname(&name) != 0 || sscanf(name.release, "%d.%d", &major, &minor) != 2)
+    if (uname(&name) != 0)
         return 0;
+    char *rest;
+    long major = strtol(name.release, &rest, 10);
+    long minor = *rest == '.' ? strtol(rest + 1, NULL, 10) : 0;
     if (major > OLDEST_MAJOR || (major == OLDEST_MAJOR && minor >= OLDEST_MINOR))
         return 0;
     return error_set(err, ERROR_HOST, 0, "Linux %d.%d or newer is needed, this is %s", OLDEST_MAJOR,

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "exec/payload.h"
 #include "exec/wire.h"
+#include "platform/linux/kernel_mounts.h"
 #include "platform/linux/thread_rights.h"
 #include "platform/resolve.h"
 
@@ -154,14 +155,26 @@ static int write_payload(struct prepare_request *request, const struct fs_rules 
     return data == NULL ? error_memory(err) : write_memfd(data, size, out, err);
 }
 
+/* /sys for everybody; for root, who owns what is in them, every file system of that kind wherever it is
+ * mounted. */
+static int list_read_only(struct strvec *out, struct error *err) {
+    if (strvec_push(out, "/sys") != 0)
+        return error_memory(err);
+    return geteuid() == 0 ? kernel_mounts_list(out, err) : 0;
+}
+
 int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec *warnings,
                 struct error *err) {
     struct fs_rules rules = {0};
     struct mount_plan plan = {0};
     struct thread_rights rights;
     *payload_fd = -1;
+    struct strvec read_only = {0};
+    int result = list_read_only(&read_only, err);
+    request->place.always_read_only = &read_only;
     thread_rights_lower(&rights);
-    int result = fs_rules_resolve(request->fs, &request->place, &rules, err);
+    if (result == 0)
+        result = fs_rules_resolve(request->fs, &request->place, &rules, err);
     if (result == 0)
         result = mount_plan_build(&rules, &plan, err);
     if (result == 0)
@@ -175,5 +188,6 @@ int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec 
         result = write_payload(request, &rules, &plan, payload_fd, err);
     mount_plan_clear(&plan);
     fs_rules_clear(&rules);
+    strvec_clear(&read_only);
     return result;
 }

@@ -155,8 +155,10 @@ static enum resolve_outcome resolve_once(const char *path, struct resolved_path 
             return refused(errno, path, err);
         struct stat facts;
         if (fd >= 0 && fstat(fd, &facts) == 0 && !S_ISLNK(facts.st_mode)) {
-            cleanup_free char *copy = strdup(path);
-            return found(fd, &copy, out, err);
+            char *copy = strdup(path);
+            enum resolve_outcome outcome = found(fd, &copy, out, err);
+            free(copy);
+            return outcome;
         }
     }
     struct walk walk = {.at = -1, .rest = strdup(path)};
