@@ -121,6 +121,9 @@ static void on_handle_closed(uv_handle_t *handle) {
 /* Closing the socket is what ends the agent and with it every run. */
 static void close_socket(struct session *session) {
     if (session->watching_socket) {
+        /* Until the agent is known to be gone somebody still waits for what its end means. */
+        if (session->runs != NULL || session->state == SESSION_PROBING)
+            uv_ref((uv_handle_t *)&session->exit_watch);
         session->watching_socket = false;
         uv_poll_stop(&session->socket_watch);
         uv_close((uv_handle_t *)&session->socket_watch, on_handle_closed);

@@ -254,7 +254,7 @@ void agent_run_bwrap_gone(struct agent_run *run, int wait_status) {
 }
 
 bool agent_run_is_orphaned(const struct agent_run *run) {
-    return run->launched && run->bwrap == 0 && run->control >= 0 && run->stage_pidfd < 0;
+    return run->launched && run->bwrap == 0 && run->stage_pidfd < 0 && !run->has_status;
 }
 
 static void close_outputs(struct agent_run *run) {

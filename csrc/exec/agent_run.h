@@ -69,7 +69,8 @@ void agent_run_stage_gone(struct agent_run *run);
 /* To be called when bwrap was reaped. */
 void agent_run_bwrap_gone(struct agent_run *run, int wait_status);
 
-/* True when bwrap is gone, but a child of its still holds the stage's socket: it is the agent's child now. */
+/* True when bwrap is gone without a word from its stage: a child of its may be left, the agent's child now.
+ */
 bool agent_run_is_orphaned(const struct agent_run *run);
 
 /*

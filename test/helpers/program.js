@@ -5,8 +5,11 @@ const { spawn } = require('node:child_process');
 const { once } = require('node:events');
 const path = require('node:path');
 
-const PRELUDE = `'use strict';
-const { OsSandbox } = require(${JSON.stringify(path.join(__dirname, '..', '..'))});
+const ROOT = path.join(__dirname, '..', '..');
+
+/** @param {string} root */
+const prelude = (root) => `'use strict';
+const { OsSandbox } = require(${JSON.stringify(root)});
 const say = (value) => console.log(JSON.stringify(value));
 `;
 
@@ -14,10 +17,12 @@ const say = (value) => console.log(JSON.stringify(value));
  * Starts a program; what it gives to `say()` comes out of `next()`, one value each time.
  * @param {any} t ends it, should the test end first
  * @param {string} body an async function's, with `OsSandbox` and `say`
- * @param {{ launcher?: string[], nodeArgs?: string[], env?: NodeJS.ProcessEnv, cwd?: string, args?: string[] }} [options]
+ * @param {{ launcher?: string[], nodeArgs?: string[], env?: NodeJS.ProcessEnv, cwd?: string, args?: string[], root?: string }} [options]
+ *   root: where the package lies
  */
-function startProgram(t, body, { launcher = [], nodeArgs = [], env = process.env, cwd = '/', args = [] } = {}) {
-  const script = `${PRELUDE}(async () => {${body}\n})();`;
+function startProgram(t, body, options = {}) {
+  const { launcher = [], nodeArgs = [], env = process.env, cwd = '/', args = [], root = ROOT } = options;
+  const script = `${prelude(root)}(async () => {${body}\n})();`;
   const [command, ...rest] = [...launcher, process.execPath, ...nodeArgs, '-e', script, '--', ...args];
   const child = spawn(command, rest, { stdio: ['pipe', 'pipe', 'pipe'], env, cwd });
   t.teardown(() => child.kill('SIGKILL'));
