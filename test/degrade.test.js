@@ -37,7 +37,7 @@ const REPORT = `
     outside: await write(outside + '/file'),
     sharesLocalhost: shared.exitCode === 0,
     hasLocalhost: (await machine.run([process.execPath, '-e', own])).exitCode === 0,
-    userns: (await machine.run(['unshare', '-Ur', 'true'])).exitCode === 0,
+    userns: (await machine.run(['unshare', '-U', 'true'])).exitCode === 0,
     procIsWritable: (await machine.run(['test', '-w', '/proc/sys/kernel/domainname'])).exitCode === 0,
   });
   await sandbox.dispose();`;
@@ -192,6 +192,10 @@ t.test('under a seccomp filter', async (t) => {
   t.test('that refuses setns, each command has a network of its own', async (t) => {
     await isEnabled(t, { network: 'per-command' }, [perCommand], { launcher: refusing('setns') });
   });
+  t.test('that refuses setns to a process without new privileges, likewise', async (t) => {
+    const launcher = ['setpriv', '--no-new-privs', ...refusing('setns')];
+    await isEnabled(t, { network: 'per-command' }, [perCommand], { launcher });
+  });
   t.test('that refuses unshare, also user namespaces inside cannot be forbidden', async (t) => {
     const { status, inside, outside, sharesLocalhost } = await report(t, { launcher: refusing('unshare') });
     t.match(status, { enabled: true, guarantees: { network: 'per-command', userNamespaces: 'nested-allowed' } });
@@ -206,7 +210,7 @@ t.test('under a seccomp filter', async (t) => {
 });
 
 t.test('where parts of /proc are masked, commands see the outer one, read-only', async (t) => {
-  const launcher = withBinds([['/dev/null', '/proc/kcore']]);
+  const launcher = withBinds([['/dev/null', '/proc/version']]);
   t.not(spawnSync(launcher[0], [...launcher.slice(1), 'unshare', '-Urpmf', 'mount', '-t', 'proc', 'proc', '/proc']).status, 0);
   await isEnabled(t, { proc: 'host-read-only', userNamespaces: 'nested-allowed' }, [/no fresh \/proc/, /user namespaces inside/], { launcher });
 });
@@ -222,6 +226,7 @@ t.test('with a bwrap before 0.8, user namespaces inside cannot be forbidden', as
   await isEnabled(t, { userNamespaces: 'nested-allowed' }, [/user namespaces inside/], { launcher });
 });
 
-t.test('in a mount namespace of its own, nothing is lost', async (t) => {
+t.test('in a mount namespace of its own, or without new privileges, nothing is lost', async (t) => {
   await isEnabled(t, {}, [], { launcher: OWN_MOUNTS });
+  await isEnabled(t, {}, [], { launcher: ['setpriv', '--no-new-privs'] });
 });
