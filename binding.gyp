@@ -33,10 +33,10 @@
               'inputs': [
                 'scripts/build-helper.sh',
                 'scripts/cflags.js',
-                '<!@(bash scripts/build-helper.sh --inputs)',
+                '<!@(sh scripts/build-helper.sh --inputs)',
               ],
               'outputs': ['<(PRODUCT_DIR)/os-sandbox-exec'],
-              'action': ['bash', 'scripts/build-helper.sh', '<(PRODUCT_DIR)/os-sandbox-exec'],
+              'action': ['sh', 'scripts/build-helper.sh', '<(PRODUCT_DIR)/os-sandbox-exec'],
               'message': 'Compiling the exec helper',
             },
           ],

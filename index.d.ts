@@ -94,8 +94,8 @@ export type MachineLocation = string | { cwd?: string; additionalDirs?: readonly
 export interface RunOptions {
   /** Relative to the machine's cwd. */
   cwd?: string;
-  /** On top of the whole environment of this process. */
-  env?: Record<string, string>;
+  /** On top of the whole environment of this process; `undefined` takes a variable away. */
+  env?: Readonly<Record<string, string | undefined>>;
   /** Written as UTF-8, then end of file. Absent: end of file at once. */
   stdin?: string;
   timeoutMs?: number;
@@ -184,7 +184,7 @@ interface OwnMachine {
   ): Promise<{ bytesWritten: number; version: FileVersion }>;
   /** Starts `argv` unexpanded; rejects only where nothing could be started for a reason of the caller's or the sandbox's. */
   run(argv: readonly string[], options?: RunOptions): Promise<RunResult>;
-  /** A URL on the host's loopback that reaches a port inside. */
+  /** A URL that reaches a port which a command listens on; undefined where none does, as in this version's sandbox. */
   exposedPortUrl?(port: number): Promise<string | undefined>;
 }
 
@@ -214,6 +214,7 @@ declare class OwnLocalMachine implements OwnMachine {
     options: WriteIfUnchangedOptions,
   ): Promise<{ bytesWritten: number; version: FileVersion }>;
   run(argv: readonly string[], options?: RunOptions): Promise<RunResult>;
+  exposedPortUrl(port: number): Promise<string | undefined>;
 }
 
 declare class OwnFileExistsError extends Error {
@@ -264,7 +265,7 @@ export type StaleFileError = InstanceType<StaleFileErrorClass>;
 
 // ---- The sandbox -----------------------------------------------------------------------------------------------
 
-/** The file rules of one machine. */
+/** The file rules of one machine; `SandboxedLocalMachine` takes any part of them. */
 export interface SandboxPolicyContext {
   denyRead: readonly string[];
   denyWrite: readonly string[];
@@ -273,12 +274,12 @@ export interface SandboxPolicyContext {
 
 /** Runs its commands in the oldest living OsSandbox, with the file rules given here. */
 export declare class SandboxedLocalMachine extends LocalMachine {
-  constructor(policy: SandboxPolicyContext, cwdOrOptions?: MachineLocation);
+  constructor(policy: Partial<SandboxPolicyContext>, cwdOrOptions?: MachineLocation);
 }
 
 /** The second generation's name. */
 export declare class SandboxedLocalEnvironment extends LocalEnvironment {
-  constructor(policy: SandboxPolicyContext, cwdOrOptions?: MachineLocation);
+  constructor(policy: Partial<SandboxPolicyContext>, cwdOrOptions?: MachineLocation);
 }
 
 export declare class OsSandbox {

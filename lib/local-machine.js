@@ -4,6 +4,7 @@ const os = require('node:os');
 const path = require('node:path');
 const files = require('./machine-files');
 const { runLocally } = require('./local-run');
+const { machinePlace } = require('./machine-place');
 
 /**
  * @typedef {object} MachineOptions
@@ -44,10 +45,9 @@ class LocalMachine {
 
   /** @param {string | MachineOptions} [cwdOrOptions] */
   constructor(cwdOrOptions) {
-    const options = typeof cwdOrOptions === 'string' ? { cwd: cwdOrOptions } : cwdOrOptions ?? {};
-    const { cwd = process.cwd(), additionalDirs = [] } = options;
+    const { cwd, additionalDirs } = machinePlace(cwdOrOptions);
     this.#cwd = cwd;
-    this.#additionalDirs = Object.freeze([...additionalDirs]);
+    this.#additionalDirs = additionalDirs;
   }
 
   /** The same facts under their newer name. */

@@ -118,7 +118,7 @@ function completeEnv(own) {
  * @returns {RunRequest}
  */
 function completeRequest(argv, given, machineCwd) {
-  if (!Array.isArray(argv) || argv.length === 0 || !argv.every(isText)) {
+  if (!Array.isArray(argv) || argv.length === 0 || !Array.from(argv).every(isText)) {
     throw new TypeError('argv: must be a non-empty array of strings without NUL');
   }
   const options = given ?? {};
@@ -363,4 +363,4 @@ async function runLocally(argv, options, machine) {
   return new Promise((resolve) => new LocalRun(request, machine.sigtermGraceMs, resolve).start());
 }
 
-module.exports = { abortedBeforeStart, completeEnv, completeRequest, runLocally };
+module.exports = { abortedBeforeStart, completeRequest, runLocally };

@@ -49,10 +49,11 @@ function load() {
     }
   }
   if (failures.length > 0) return new Error(failures.join('; '));
-  return new Error(
-    `no build of it for ${process.platform}-${process.arch}` +
-      ' (npm rebuild operon-os-sandbox builds one where a C compiler, make, python3 and jansson are installed)',
-  );
+  const hint =
+    process.platform === 'linux'
+      ? 'npm rebuild operon-os-sandbox builds one where a C compiler, make, python3 and jansson are installed'
+      : 'this version is for Linux';
+  return new Error(`no build of it for ${process.platform}-${process.arch} (${hint})`);
 }
 
 /**

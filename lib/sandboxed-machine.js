@@ -3,7 +3,8 @@
 const path = require('node:path');
 
 const { abortedBeforeStart, completeRequest } = require('./local-run');
-const { Policy, makePolicy } = require('./policy');
+const { machinePlace } = require('./machine-place');
+const { Policy } = require('./policy');
 const { Session, sandboxError } = require('./session');
 
 const NOBODY_ALIVE = 'no sandbox is alive in this process: await OsSandbox.start() first, and see its status';
@@ -20,14 +21,15 @@ function makeSandboxedMachine(Base) {
     sigtermGraceMs = 5000;
 
     /**
+     * Throws a TypeError for a policy or a place that makes no sense.
      * @param {any} policy `{ denyRead, denyWrite, allowWrite }`, each optional
      * @param {string | { cwd?: string, additionalDirs?: readonly string[] }} [where]
      */
     constructor(policy, where) {
+      const place = machinePlace(where);
       super(where);
-      const options = typeof where === 'object' && where !== null ? where : {};
-      this.#policy = policy instanceof Policy ? policy : new Policy(makePolicy({ filesystem: policy ?? {} }).handle);
-      this.#additionalDirs = Object.freeze([...(options.additionalDirs ?? [])]);
+      this.#policy = policy instanceof Policy ? policy : Policy.of({ filesystem: policy });
+      this.#additionalDirs = place.additionalDirs;
     }
 
     /** @param {string} p */

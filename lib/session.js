@@ -33,14 +33,20 @@ function ambientEnv() {
   return isMainThread ? undefined : encodeEnv(process.env);
 }
 
-/** Credentials lie in the account's home also where HOME names another, as under sudo. An account need not exist. */
-function accountHome() {
+/** The answer, or undefined where an account, a HOME or a line of passwd is missing, as in many containers. */
+function attempt(question) {
   try {
-    const { homedir } = os.userInfo();
-    return homedir === os.homedir() ? undefined : homedir;
+    return question();
   } catch {
     return undefined;
   }
+}
+
+/** Credentials lie in the account's home also where HOME names another, as under sudo. */
+function homes() {
+  const home = attempt(os.homedir) ?? '/';
+  const accountHome = attempt(() => os.userInfo().homedir);
+  return { home, accountHome: accountHome === home ? undefined : accountHome };
 }
 
 /** The addon's session: what stands behind one enabled OsSandbox. */
@@ -71,18 +77,12 @@ class Session {
    */
   static start({ addon, helper }) {
     return new Promise((resolve) => {
-      const place = {
-        helper,
-        home: os.homedir(),
-        accountHome: accountHome(),
-        tmpdir: os.tmpdir(),
-        searchPath: process.env.PATH ?? '',
-      };
+      const place = { helper, ...homes(), tmpdir: os.tmpdir(), searchPath: process.env.PATH ?? '' };
       const handle = addon.startSession(place, (kind, text, features) => {
         if (kind === undefined) resolve(new Session(addon, handle, features));
         else addon.disposeSession(handle, () => resolve({ kind, text }));
       });
-    });
+    }).catch((error) => ({ kind: /** @type {const} */ ('host'), text: error.message }));
   }
 
   get disposed() {
@@ -108,11 +108,11 @@ class Session {
       }
       const deliver = request.onOutput && wrapOutputCallback(request.onOutput);
       let stopListening = () => {};
-      const done = (error, exitCode, timedOut, truncated, stdout, stderr, warnings) => {
+      const done = (error, exitCode, timedOut, truncated, terminated, stdout, stderr, warnings) => {
         stopListening();
         for (const warning of warnings ?? []) this.warnings.add(warning);
         if (error !== undefined) reject(sandboxError(error));
-        else resolve({ stdout, stderr, exitCode, timedOut, truncated, terminated: true });
+        else resolve({ stdout, stderr, exitCode, timedOut, truncated, terminated });
       };
       let run;
       try {

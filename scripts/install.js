@@ -13,12 +13,20 @@ function loads() {
   return spawnSync(process.execPath, ['-e', script], { stdio: 'ignore' }).status === 0;
 }
 
+function isMissing(tool) {
+  return spawnSync('sh', ['-c', 'command -v "$1"', 'sh', tool], { stdio: 'ignore' }).status !== 0;
+}
+
+function lacksJansson(compiler) {
+  const input = '#include <jansson.h>\n';
+  return spawnSync(compiler, ['-E', '-x', 'c', '-'], { input, stdio: ['pipe', 'ignore', 'ignore'] }).status !== 0;
+}
+
 function missingTools() {
   const compiler = process.env.CC ?? 'cc';
-  return [compiler, 'make', 'python3'].filter((tool) => {
-    const result = spawnSync('sh', ['-c', 'command -v "$1"', 'sh', tool], { stdio: 'ignore' });
-    return result.status !== 0;
-  });
+  const missing = [compiler, 'make', 'python3'].filter(isMissing);
+  if (!isMissing(compiler) && lacksJansson(compiler)) missing.push('jansson (libjansson-dev, jansson-devel)');
+  return missing;
 }
 
 /** @returns {string | null} why there is no binary, or null where there is one */

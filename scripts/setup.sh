@@ -63,6 +63,10 @@ missing() {
 wanted=$(missing 1 $needs)
 [ -n "$wanted" ] || exit 0
 
+install_all() {
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
 as_root=
 if [ "$(id -u)" != 0 ]; then
     as_root='sudo -n'
@@ -77,9 +81,10 @@ if command -v apt-get >/dev/null 2>&1 && [ "$as_root" != none ]; then
         ;;
     esac
     echo "Installing: $wanted"
+    $as_root apt-get update -qq || true
+    # One by one where they do not go together; what is missing in the end is said below.
     # shellcheck disable=SC2086
-    $as_root apt-get update -qq && $as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends $wanted >/dev/null
+    install_all $wanted || for package in $wanted; do install_all "$package" || true; done
     # shellcheck disable=SC2086
     wanted=$(missing 1 $needs)
     [ -n "$wanted" ] || exit 0

@@ -1,11 +1,15 @@
 'use strict';
 // How a sandboxed command is stopped, and that nothing of it is left: seen from outside, in the host's /proc.
 
-const { getEventListeners } = require('node:events');
+const { spawn } = require('node:child_process');
+const { getEventListeners, once } = require('node:events');
 const { setTimeout: sleep } = require('node:timers/promises');
 const t = require('tap');
 const { blockLoop, eventually } = require('./helpers/processes');
 const { processesWith, startMachine, uniqueDuration } = require('./helpers/sandbox');
+
+/** The number of ptrace(2). */
+const PTRACE = { x64: 101, arm64: 117 }[process.arch];
 
 t.test('stopping a sandboxed run', async (t) => {
   const { machine, sh } = await startMachine(t);
@@ -229,6 +233,22 @@ t.test('stopping a sandboxed run', async (t) => {
     blockLoop(700);
     const { stdout, stderr, exitCode } = await running;
     t.same([stdout.length, stderr.length, exitCode], [60000, 60000, 137]);
+  });
+
+  t.test('what KILL does not end is given up after two seconds, and said', async (t) => {
+    const duration = uniqueDuration();
+    const controller = new AbortController();
+    const running = impatient(50).run(['sleep', duration], { signal: controller.signal });
+    let pid;
+    await eventually(() => ([pid] = processesWith(duration)));
+    // A tracer that never waits keeps its dead tracee, and with it the pid namespace.
+    const seize = `syscall(${PTRACE}, 0x4206, ${pid}, 0, 0) == 0 or die $!; $| = 1; print "seized"; sleep 60`;
+    const tracer = spawn('perl', ['-e', seize], { stdio: ['ignore', 'pipe', 'inherit'] });
+    t.teardown(() => tracer.kill('SIGKILL'));
+    t.equal(String((await once(tracer.stdout, 'data'))[0]), 'seized');
+    controller.abort();
+    t.match(await running, { exitCode: undefined, timedOut: false, terminated: false });
+    t.match(await sh('exit 3'), { exitCode: 3, terminated: true }, 'the sandbox goes on');
   });
 
   t.test('a command that closed its output goes on until its own end', async (t) => {

@@ -12,7 +12,6 @@ const MIB = 2 ** 20;
 
 t.test('a sandboxed run', async (t) => {
   const { machine, workspace, sh } = await startMachine(t);
-  const node = (script, options) => machine.run([process.execPath, '-e', script], options);
 
   t.test('gives exactly six results', async (t) => {
     t.strictSame(Object.entries(await sh('echo out; echo err >&2; exit 3')), [
@@ -98,12 +97,13 @@ t.test('a sandboxed run', async (t) => {
     t.teardown(() => names.forEach((name) => delete process.env[name]));
     for (const name of names.slice(0, 2)) process.env[name] = 'ambient';
     const env = { [names[1]]: undefined, [names[2]]: 'own é\n=' };
-    const { stdout } = await node('console.log(JSON.stringify(process.env))', { env });
+    const { stdout } = await machine.run(['env', '-0'], { env });
     const { [names[1]]: removed, ...expected } = { ...process.env, ...env };
     t.equal(removed, undefined);
     // A TMPDIR that does not exist is replaced.
     const { TMPDIR: ambientTmp, ...ambient } = expected;
-    const { TMPDIR: seenTmp, ...seen } = JSON.parse(stdout);
+    const entries = stdout.split('\0').slice(0, -1).map((line) => /^([^=]*)=(.*)$/s.exec(line).slice(1));
+    const { TMPDIR: seenTmp, ...seen } = Object.fromEntries(entries);
     t.same(seen, ambient);
     t.equal(seenTmp === undefined, ambientTmp === undefined);
   });

@@ -21,6 +21,10 @@ char *js_string(napi_env env, napi_value value, size_t *size) {
         free(text);
         return NULL;
     }
+    if (size == NULL && strlen(text) != length) {
+        free(text);
+        return NULL;
+    }
     if (size != NULL)
         *size = length;
     return text;

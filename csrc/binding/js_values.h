@@ -12,8 +12,10 @@
 /* The property, or NULL where it is undefined, null or cannot be read. */
 napi_value js_property(napi_env env, napi_value object, const char *name);
 
-/* A string as UTF-8 with a NUL behind it (caller frees); NULL where it is none, or no memory. size may be
- * NULL. */
+/*
+ * A string as UTF-8 with a NUL behind it (caller frees); NULL where it is none, or no memory. size may be
+ * NULL: then a NUL inside is refused too, since it would cut the string.
+ */
 char *js_string(napi_env env, napi_value value, size_t *size);
 
 /* Splits a string in which every item ends with NUL. 0, or -1 where it is no string or there is no memory. */

@@ -43,6 +43,7 @@ enum {
     DONE_EXIT_CODE,
     DONE_TIMED_OUT,
     DONE_TRUNCATED,
+    DONE_TERMINATED,
     DONE_STDOUT,
     DONE_STDERR,
     DONE_WARNINGS,
@@ -63,6 +64,7 @@ static void fill_result(napi_env env, const struct run_result *result, napi_valu
     if (result->has_exit_code)
         napi_create_int32(env, result->exit_code, &argv[DONE_EXIT_CODE]);
     napi_get_boolean(env, result->timed_out, &argv[DONE_TIMED_OUT]);
+    napi_get_boolean(env, !result->unconfirmed, &argv[DONE_TERMINATED]);
     napi_get_boolean(env, out->truncated || err->truncated, &argv[DONE_TRUNCATED]);
     argv[DONE_STDOUT] = js_text(env, out->data, out->size);
     argv[DONE_STDERR] = js_text(env, err->data, err->size);

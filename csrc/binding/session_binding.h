@@ -29,8 +29,8 @@ napi_value policy_binding_make(napi_env env, napi_callback_info info);
  * maxOutputBytes?, graceMs, onOutput?, done}) → run number. Lists are strings in which each item ends with
  * NUL. ambientEnv is the process's environment where absent; env goes on top of it: "NAME=value", or "NAME"
  * to take it away. onOutput(stream, text) with stream 0 or 1; done(error, exitCode, timedOut, truncated,
- * stdout, stderr, warnings) once. Neither is ever called from inside startRun. Throws an Error where nothing
- * was started.
+ * terminated, stdout, stderr, warnings) once. Neither is ever called from inside startRun. Throws an Error
+ * where nothing was started.
  */
 napi_value run_binding_start(napi_env env, napi_callback_info info);
 

@@ -390,9 +390,10 @@ void run_ended(struct run *run, const struct agent_event *event) {
     for (size_t i = 0; i < RUN_STREAMS; i++)
         captures[i] = run->streams[i].capture;
     struct run_result result = {.timed_out = (event->flags & ENDED_TIMED_OUT) != 0,
+                                .unconfirmed = (event->flags & ENDED_UNCONFIRMED) != 0,
                                 .exit_code = event->status,
                                 .streams = captures,
                                 .warnings = &run->warnings};
-    result.has_exit_code = !result.timed_out;
+    result.has_exit_code = !result.timed_out && !result.unconfirmed;
     finish(run, &result);
 }

@@ -21,6 +21,7 @@ struct run_result {
     bool has_exit_code;      /* false: timed out, or stopped before it started */
     int exit_code;
     bool timed_out;
+    bool unconfirmed;        /* something of it outlives KILL */
     struct capture *streams; /* RUN_STREAMS of them */
     const struct strvec *warnings;
 };

@@ -67,7 +67,7 @@ static void settle_runs(struct agent *agent) {
         if (!agent->addon_gone && !run->reported && (agent->addon_full || !send_event(agent, &run->ended)))
             return;
         run->reported = true;
-        if (run->bwrap != 0) {
+        if (!agent_run_gone(run)) {
             slot = &run->next;
             continue;
         }

@@ -127,6 +127,9 @@ struct agent_run *agent_run_start(const struct agent_context *context, const str
     return run;
 }
 
+/* How long what was killed may take to be gone, before the run is reported without that. */
+#define CONFIRM_NS 2000000000u
+
 /* How long bwrap may take to bring up a stage that finds its socket shut, before it is killed. */
 #define START_UP_NS 500000000u
 
@@ -154,6 +157,8 @@ void agent_run_kill(struct agent_run *run) {
     }
     if (run->bwrap > 0)
         kill(run->bwrap, SIGKILL);
+    if (run->give_up_ns == 0)
+        run->give_up_ns = monotonic_ns() + CONFIRM_NS;
 }
 
 void agent_run_stop(struct agent_run *run) {
@@ -170,6 +175,16 @@ void agent_run_stop(struct agent_run *run) {
         agent_run_kill(run);
 }
 
+/* Something that was killed does not go: it hangs in the kernel, or a tracer outside keeps it. */
+static void give_up(struct agent_run *run) {
+    if (run->given_up || run->reported)
+        return;
+    run->given_up = true;
+    run->ended.flags |= ENDED_UNCONFIRMED;
+    if (!run->has_status)
+        run->ended.status = 128 + SIGKILL;
+}
+
 void agent_run_tick(struct agent_run *run, uint64_t now) {
     if (run->deadline_ns != 0 && run->deadline_ns <= now) {
         run->deadline_ns = 0;
@@ -180,12 +195,18 @@ void agent_run_tick(struct agent_run *run, uint64_t now) {
     }
     if (run->kill_at_ns != 0 && run->kill_at_ns <= now)
         agent_run_kill(run);
+    if (run->give_up_ns != 0 && run->give_up_ns <= now)
+        give_up(run);
+}
+
+static uint64_t earlier(uint64_t left, uint64_t right) {
+    return left == 0 || (right != 0 && right < left) ? right : left;
 }
 
 uint64_t agent_run_due(const struct agent_run *run) {
-    if (run->kill_at_ns != 0 && (run->deadline_ns == 0 || run->kill_at_ns < run->deadline_ns))
-        return run->kill_at_ns;
-    return run->deadline_ns;
+    if (run->reported)
+        return 0;
+    return earlier(run->deadline_ns, earlier(run->kill_at_ns, run->given_up ? 0 : run->give_up_ns));
 }
 
 static void hear_event(struct agent_run *run, const struct stage_event *event, pid_t sender) {
@@ -262,10 +283,17 @@ static void close_outputs(struct agent_run *run) {
     close_fd(&run->outputs[1]);
 }
 
+static bool inside_is_gone(const struct agent_run *run) {
+    return run->control < 0 && run->stage_pidfd < 0;
+}
+
+bool agent_run_gone(const struct agent_run *run) {
+    return !run->launched || (inside_is_gone(run) && run->bwrap == 0);
+}
+
 bool agent_run_over(struct agent_run *run) {
-    bool inside_gone = run->control < 0 && run->stage_pidfd < 0;
     bool outcome_known = run->bwrap == 0 || run->has_status || (run->ended.flags & ENDED_FAILED) != 0;
-    if (run->launched && !(inside_gone && outcome_known))
+    if (run->launched && !run->given_up && !(inside_is_gone(run) && outcome_known))
         return false;
     close_outputs(run);
     return true;

@@ -19,6 +19,7 @@ struct agent_run {
     int diagnostics; /* bwrap's stderr */
     int outputs[2];  /* the command's stdout and stderr: held open, so that Node wakes once, for the end */
     uint64_t deadline_ns; /* when to stop it by itself; 0: never, or done */
+    uint64_t give_up_ns;  /* when KILL has had its time; 0: not killed */
     uint64_t kill_at_ns;  /* when TERM has had its time; 0: not stopping */
     uint32_t grace_ms;
     bool stopping;
@@ -26,6 +27,7 @@ struct agent_run {
     bool greeted;    /* the stage said hello */
     bool cut_off;    /* its socket was shut before that */
     bool has_status; /* the stage reported the command's end */
+    bool given_up;   /* reported although something of it is left */
     bool reported;   /* the addon knows; only bwrap is still to be reaped */
     struct agent_event ended;
 };
@@ -74,10 +76,13 @@ void agent_run_bwrap_gone(struct agent_run *run, int wait_status);
 bool agent_run_is_orphaned(const struct agent_run *run);
 
 /*
- * True when no process of the run is left inside, which pid 1's own end says too: run->ended is then
- * complete, and the run's descriptors are closed.
+ * True when the run can be reported: no process of it is left inside, which pid 1's own end says too, or KILL
+ * has had its time (ENDED_UNCONFIRMED). run->ended is then complete, and the command's output is closed.
  */
 bool agent_run_over(struct agent_run *run);
+
+/* True when nothing of it is left that the agent could still hear of: it can be freed. */
+bool agent_run_gone(const struct agent_run *run);
 
 void agent_run_free(struct agent_run *run);
 

@@ -48,7 +48,7 @@ int fs_rules_warn(struct fs_rules *rules, struct error *err, const char *format,
     return strvec_push(&rules->warnings, text) == 0 ? 0 : error_memory(err);
 }
 
-static bool has_glob(const char *entry) {
+bool fs_entry_has_glob(const char *entry) {
     return strpbrk(entry, "*?[{") != NULL;
 }
 
@@ -61,7 +61,7 @@ static int refuse_entry(enum fs_rule_kind kind, const char *entry, const char *p
             "%s lies in a folder that is closed to its own owner, who could open it again; it cannot be "
             "protected there",
             path);
-    if (outcome == RESOLVE_ABSENT && has_glob(entry))
+    if (outcome == RESOLVE_ABSENT && fs_entry_has_glob(entry))
         return error_set(err, ERROR_OPTIONS, 0,
                          "globs are not supported by this version, and no file is named %s", path);
     if (outcome != RESOLVE_FOUND || kind != FS_DENY_READ)

@@ -17,6 +17,7 @@ struct grant {
     struct resolved_path file;
     bool found;
     bool refused;
+    bool is_glob; /* and no file of that name is there */
 };
 
 struct grants {
@@ -42,6 +43,7 @@ static int add_grant(struct grants *grants, const char *entry, const struct fs_p
     if (outcome == RESOLVE_FAILED)
         return -1;
     grant->found = outcome == RESOLVE_FOUND;
+    grant->is_glob = outcome == RESOLVE_ABSENT && fs_entry_has_glob(entry);
     return 0;
 }
 
@@ -156,6 +158,10 @@ int write_roots_resolve(const struct fs_options *options, const struct fs_place 
         result = refuse_planted_grants(&grants, place->memory, out, err);
     for (size_t i = 0; result == 0 && i < grants.count; i++) {
         struct grant *grant = &grants.items[i];
+        if (grant->is_glob)
+            result = fs_rules_warn(
+                out, err, "%s is not writable in the sandbox: globs are not supported by this version",
+                grant->written);
         if (!grant->found || grant->refused)
             continue;
         result = judge_grant(grant, place, out, err);

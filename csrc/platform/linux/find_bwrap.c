@@ -16,7 +16,7 @@ static const char *const system_places[] = {"/usr/bin/bwrap", "/bin/bwrap", "/us
 #define UNMAPPED_UID 65534
 
 static bool only_root_writes(const struct stat *facts) {
-    return (facts->st_uid == 0 || facts->st_uid == UNMAPPED_UID) &&
+    return (facts->st_uid == 0 || (facts->st_uid == UNMAPPED_UID && geteuid() != UNMAPPED_UID)) &&
            (facts->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 

@@ -66,12 +66,16 @@ static bool no_unprivileged_namespaces(void) {
 }
 
 static bool restricted_by_apparmor(void) {
-    return read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 0) == 1;
+    return geteuid() != 0 && read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 0) == 1;
 }
 
+/* The first that holds: a container sees the sysctls of its host, which are not what has to be changed. */
 static const struct cause causes[] = {
     {no_namespaces_at_all,
      "user namespaces are off (user.max_user_namespaces is 0): sysctl -w user.max_user_namespaces=15000"},
+    {in_container, "this container forbids user namespaces: start it with --security-opt seccomp=unconfined "
+                   "(or a profile that allows "
+                   "unshare, clone, setns, mount and pivot_root) and --security-opt systempaths=unconfined"},
     {no_unprivileged_namespaces,
      "unprivileged user namespaces are off: sysctl -w kernel.unprivileged_userns_clone=1"},
     {restricted_by_apparmor,
@@ -79,9 +83,6 @@ static const struct cause causes[] = {
      "profile for "
      "/usr/bin/bwrap (on Ubuntu 24.04: apt install apparmor-profiles, then copy "
      "/usr/share/apparmor/extra-profiles/bwrap-userns-restrict to /etc/apparmor.d and reload AppArmor)"},
-    {in_container, "this container forbids user namespaces: start it with --security-opt seccomp=unconfined "
-                   "(or a profile that allows "
-                   "unshare, clone, setns, mount and pivot_root) and --security-opt systempaths=unconfined"},
     {is_filtered, "a seccomp filter around this process forbids namespaces or mounts"},
 };
 
