@@ -154,6 +154,7 @@ t.test('stopping a sandboxed run', async (t) => {
       const { running } = await started(script, { signal: controller.signal }, impatient(100));
       const pid = await eventually(() => processesWith(duration)[0]);
       process.kill(pid, 'SIGSTOP');
+      await eventually(() => fs.readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') T '));
       controller.abort();
       t.match(await running, { exitCode: 137, terminated: true });
       t.same(processesWith(duration), []);
@@ -240,12 +241,13 @@ t.test('stopping a sandboxed run', async (t) => {
     const controller = new AbortController();
     const running = impatient(50).run(['sleep', duration], { signal: controller.signal });
     let pid;
-    await eventually(() => ([pid] = processesWith(duration)));
+    await eventually(() => (pid = processesWith(duration)[0]));
     // A tracer that never waits keeps its dead tracee, and with it the pid namespace.
     const seize = `syscall(${PTRACE}, 0x4206, ${pid}, 0, 0) == 0 or die $!; $| = 1; print "seized"; sleep 60`;
     const tracer = spawn('perl', ['-e', seize], { stdio: ['ignore', 'pipe', 'inherit'] });
     t.teardown(() => tracer.kill('SIGKILL'));
-    t.equal(String((await once(tracer.stdout, 'data'))[0]), 'seized');
+    const [said] = await Promise.race([once(tracer.stdout, 'data'), once(tracer.stdout, 'end')]);
+    t.equal(String(said), 'seized');
     controller.abort();
     t.match(await running, { exitCode: undefined, timedOut: false, terminated: false });
     t.match(await sh('exit 3'), { exitCode: 3, terminated: true }, 'the sandbox goes on');
