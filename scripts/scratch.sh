@@ -16,4 +16,4 @@ copy_checkout() {
 addon_tests=(files lifecycle options run run-process run-stop runtime smoke workers)
 # And what depends on the version of Node without them.
 # shellcheck disable=SC2034 # for the script that sources this
-node_tests=("${addon_tests[@]}" entries local-machine local-stop machine-files)
+node_tests=("${addon_tests[@]}" crash degrade entries local-machine local-stop machine-files)

@@ -123,10 +123,6 @@ query = bytes.fromhex('abcd01000001000000000000') + b'\\\\x06secret\\\\x07exampl
 s.sendto(query, ('${address}', ${resolver.address().port}))"`;
   const machine = (await startSandbox(t)).machine(workspace);
   for (const address of addresses) await bash(machine, ask(address));
-  const names =
-    'getent ahosts stolen.example.com || /usr/bin/python3 -c "import socket; print(socket.getaddrinfo(\'stolen.example.com\', 80))"';
-  t.match(await bash(machine, names), { stdout: '' });
-  t.not((await bash(machine, 'ping -c 1 -W 1 127.0.0.1 && ping -c 1 -W 1 192.0.2.1')).exitCode, 0);
   await settle();
   t.same(queries, []);
   await bash(withoutSandbox(workspace), ask('127.0.0.1'));
