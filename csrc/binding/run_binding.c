@@ -74,15 +74,18 @@ static void on_done(void *data, const struct run_result *result) {
     struct bound_run *bound = data;
     napi_env env = bound->owner->env;
     napi_handle_scope scope;
-    if (bound->owner->exiting || napi_open_handle_scope(env, &scope) != napi_ok) {
-        free_run(env, bound);
+    if (bound->owner->exiting || napi_open_handle_scope(env, &scope) != napi_ok)
         return;
-    }
     napi_value argv[DONE_COUNT];
     fill_result(env, result, argv);
     js_call(env, bound->done, DONE_COUNT, argv);
-    free_run(env, bound);
     napi_close_handle_scope(env, scope);
+}
+
+/* Not before: a thread of the pool may still read the policy. */
+static void on_gone(void *data) {
+    struct bound_run *bound = data;
+    free_run(bound->owner->env, bound);
 }
 
 static size_t output_cap(double wanted) {
@@ -103,6 +106,7 @@ static int read_request(napi_env env, napi_value options, struct run_request *re
         .max_output_bytes = output_cap(js_number(env, js_property(env, options, "maxOutputBytes"), -1)),
         .grace_ms = grace(js_number(env, js_property(env, options, "graceMs"), DEFAULT_GRACE_MS)),
         .on_done = on_done,
+        .on_gone = on_gone,
     };
     if (input != NULL && (request->stdin_data = js_string(env, input, &request->stdin_size)) == NULL)
         return -1;

@@ -65,8 +65,10 @@ static void on_collected(napi_env env, void *data, void *hint) {
     (void)env;
     (void)hint;
     bound->collected = true;
-    dispose(bound);
-    free_when_done(bound);
+    if (bound->session == NULL)
+        free(bound);
+    else
+        dispose(bound); /* frees it at its end, which may be now */
 }
 
 static const char *kind_name(enum error_kind kind) {

@@ -35,6 +35,8 @@ struct run {
     uint64_t deadline_ns;
     uv_work_t preparing;
     bool preparing_now;
+    uv_timer_t deadline_watch; /* while it is prepared; after that the agent keeps the time */
+    bool deadline_watched;
     struct error prepare_error;
     struct strvec warnings;
     int payload;
@@ -94,6 +96,8 @@ void run_set_next(struct run *run, struct run *next) {
 static void free_when_closed(struct run *run) {
     if (run->state != RUN_DONE || run->open_handles > 0 || run->preparing_now)
         return;
+    if (run->request.on_gone != NULL)
+        run->request.on_gone(run->request.data);
     session_forget(run->session, run);
     close_fd(&run->payload);
     close_fd(&run->stdin_fd);
@@ -114,11 +118,15 @@ static void on_watch_closed(uv_handle_t *handle) {
     free_when_closed(run);
 }
 
-static void unwatch(uv_poll_t *watch, bool *watched) {
+static void unwatch_handle(uv_handle_t *handle, bool *watched) {
     if (!*watched)
         return;
     *watched = false;
-    uv_close((uv_handle_t *)watch, on_watch_closed);
+    uv_close(handle, on_watch_closed);
+}
+
+static void unwatch(uv_poll_t *watch, bool *watched) {
+    unwatch_handle((uv_handle_t *)watch, watched);
 }
 
 static int watch_fd(struct run *run, uv_poll_t *watch, bool *watched, int fd, int events,
@@ -132,18 +140,27 @@ static int watch_fd(struct run *run, uv_poll_t *watch, bool *watched, int fd, in
     return uv_poll_start(watch, events, callback);
 }
 
+static const struct strvec no_warnings = {0};
+
+/* A thread of the pool may still be adding to them. */
+static const struct strvec *warnings_of(const struct run *run) {
+    return run->preparing_now ? &no_warnings : &run->warnings;
+}
+
 /* The one way out: the result is given once, then everything closes. */
 static void finish(struct run *run, const struct run_result *result) {
     run->state = RUN_DONE;
+    run->session->ended++;
     for (size_t i = 0; i < RUN_STREAMS; i++)
         unwatch(&run->streams[i].watch, &run->streams[i].watched);
     unwatch(&run->stdin_watch, &run->stdin_watched);
+    unwatch_handle((uv_handle_t *)&run->deadline_watch, &run->deadline_watched);
     run->request.on_done(run->request.data, result);
     free_when_closed(run);
 }
 
 void run_fail(struct run *run, const struct error *err) {
-    struct run_result result = {.err = err, .streams = NULL, .warnings = &run->warnings};
+    struct run_result result = {.err = err, .streams = NULL, .warnings = warnings_of(run)};
     if (run->state != RUN_DONE)
         finish(run, &result);
 }
@@ -154,12 +171,29 @@ static void fail_errno(struct run *run, int errnum, const char *what) {
     run_fail(run, &err);
 }
 
-/* Stopped before anything was started: as an abort that came before the call. */
-static void finish_unstarted(struct run *run) {
-    struct run_result result = {.streams = NULL, .warnings = &run->warnings};
+/* Stopped before anything was started: as an abort that came before the call, or a timeout of 0. */
+static void finish_unstarted(struct run *run, bool timed_out) {
     struct capture none[RUN_STREAMS] = {0};
-    result.streams = none;
+    struct run_result result = {.timed_out = timed_out, .streams = none, .warnings = warnings_of(run)};
     finish(run, &result);
+}
+
+static void on_deadline(uv_timer_t *timer) {
+    finish_unstarted(timer->data, true);
+}
+
+/* A path on a file system that does not answer must not hold up the timeout. */
+static void watch_deadline(struct run *run) {
+    uint64_t now = uv_hrtime();
+    uint64_t left_ms = run->deadline_ns <= now ? 0 : (run->deadline_ns - now) / 1000000u + 1;
+    if (uv_timer_init(run->session->loop, &run->deadline_watch) != 0)
+        return;
+    run->deadline_watch.data = run;
+    run->deadline_watched = true;
+    run->open_handles++;
+    /* The loop's time is as old as the JS that runs now. */
+    uv_update_time(run->session->loop);
+    uv_timer_start(&run->deadline_watch, on_deadline, left_ms, 0);
 }
 
 static void give_output(struct run *run, enum run_stream which, bool final) {
@@ -246,14 +280,18 @@ static int make_pipes(struct run *run) {
     return failed;
 }
 
+#define NO_HOME "/nonexistent"
+
 static void prepare(uv_work_t *work) {
     struct run *run = work->data;
     struct session *session = run->session;
+    /* What a command of an earlier process left in the home must not decide whether there is a sandbox. */
+    bool is_probe = run->request.argv.count == 0;
     struct prepare_request request = {.bwrap = session->bwrap,
                                       .features = session->features,
                                       .fs = run->request.fs,
-                                      .place = {.home = session->home,
-                                                .account_home = session->account_home,
+                                      .place = {.home = is_probe ? NO_HOME : session->home,
+                                                .account_home = is_probe ? NULL : session->account_home,
                                                 .tmpdir = session->tmpdir,
                                                 .cwd = run->request.machine_cwd,
                                                 .additional_dirs = &run->request.additional_dirs,
@@ -267,6 +305,17 @@ static void prepare(uv_work_t *work) {
         error_set(&run->prepare_error, ERROR_HOST, -failed, "cannot make pipes for a command");
 }
 
+static int watch_streams(struct run *run) {
+    int failed = 0;
+    for (size_t i = 0; failed == 0 && i < RUN_STREAMS; i++)
+        failed = watch_fd(run, &run->streams[i].watch, &run->streams[i].watched, run->streams[i].fd,
+                          UV_READABLE, on_readable);
+    if (failed == 0 && run->stdin_fd >= 0)
+        failed = watch_fd(run, &run->stdin_watch, &run->stdin_watched, run->stdin_fd, UV_WRITABLE,
+                          on_stdin_writable);
+    return failed;
+}
+
 static void on_prepared(uv_work_t *work, int status) {
     (void)status;
     struct run *run = work->data;
@@ -275,6 +324,7 @@ static void on_prepared(uv_work_t *work, int status) {
         free_when_closed(run);
         return;
     }
+    unwatch_handle((uv_handle_t *)&run->deadline_watch, &run->deadline_watched);
     if (session_failure(run->session) != NULL) {
         fail_errno(run, 0, session_failure(run->session));
         return;
@@ -283,8 +333,9 @@ static void on_prepared(uv_work_t *work, int status) {
         run_fail(run, &run->prepare_error);
         return;
     }
-    if (run->stop_wanted) {
-        finish_unstarted(run);
+    int failed = watch_streams(run);
+    if (failed != 0) {
+        fail_errno(run, -failed, "cannot watch a command's pipes");
         return;
     }
     run->state = RUN_WAITING;
@@ -295,18 +346,9 @@ static void on_prepared(uv_work_t *work, int status) {
 void run_prepare(struct run *run) {
     run->preparing.data = run;
     run->preparing_now = true;
+    if (run->deadline_ns != 0)
+        watch_deadline(run);
     uv_queue_work(run->session->loop, &run->preparing, prepare, on_prepared);
-}
-
-static int watch_streams(struct run *run) {
-    int failed = 0;
-    for (size_t i = 0; failed == 0 && i < RUN_STREAMS; i++)
-        failed = watch_fd(run, &run->streams[i].watch, &run->streams[i].watched, run->streams[i].fd,
-                          UV_READABLE, on_readable);
-    if (failed == 0 && run->stdin_fd >= 0)
-        failed = watch_fd(run, &run->stdin_watch, &run->stdin_watched, run->stdin_fd, UV_WRITABLE,
-                          on_stdin_writable);
-    return failed;
 }
 
 /* False: the socket is full. */
@@ -337,8 +379,6 @@ static bool send_start(struct run *run) {
         fail_errno(run, -failed, "cannot pass descriptors to the agent (descriptors in flight of this user)");
     else if (failed != 0)
         fail_errno(run, -failed, "cannot reach the agent");
-    else if ((failed = watch_streams(run)) != 0)
-        fail_errno(run, -failed, "cannot watch a command's pipes");
     return true;
 }
 
@@ -358,8 +398,8 @@ void run_stop(struct run *run) {
     if (run->stop_wanted || run->state == RUN_DONE)
         return;
     run->stop_wanted = run->stop_unsent = true;
-    if (run->state == RUN_WAITING)
-        finish_unstarted(run);
+    if (run->state == RUN_PREPARING || run->state == RUN_WAITING)
+        finish_unstarted(run, false);
     else if (run->state == RUN_RUNNING && !run_flush(run))
         session_await_writable(run->session);
 }
@@ -394,6 +434,6 @@ void run_ended(struct run *run, const struct agent_event *event) {
                                 .exit_code = event->status,
                                 .streams = captures,
                                 .warnings = &run->warnings};
-    result.has_exit_code = !result.timed_out && !result.unconfirmed;
+    result.has_exit_code = (event->flags & (ENDED_TIMED_OUT | ENDED_UNCONFIRMED | ENDED_UNSTARTED)) == 0;
     finish(run, &result);
 }

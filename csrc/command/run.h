@@ -43,6 +43,7 @@ struct run_request {
     uint32_t grace_ms;
     run_output_fn on_output; /* NULL: not streamed */
     run_done_fn on_done;
+    void (*on_gone)(void *data); /* nothing uses fs and data any more; may be NULL */
     void *data;
 };
 

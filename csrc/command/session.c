@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,9 +100,10 @@ const char *session_failure(const struct session *session) {
 static void fail_runs(struct session *session) {
     struct error err;
     error_set(&err, ERROR_HOST, 0, "%s", session_failure(session));
-    for (struct run *run = session->runs, *next; run != NULL; run = next) {
-        next = run_next(run);
+    for (struct run *run = session->runs; run != NULL;) {
+        uint64_t ended = session->ended;
         run_fail(run, &err);
+        run = session->ended == ended ? run_next(run) : session->runs;
     }
 }
 
@@ -154,12 +156,13 @@ static void on_agent_exit(uv_poll_t *watch, int status, int events) {
 
 static void flush_runs(struct session *session) {
     session->sending_blocked = false;
-    for (struct run *run = session->runs, *next; run != NULL; run = next) {
-        next = run_next(run);
+    for (struct run *run = session->runs; run != NULL;) {
+        uint64_t ended = session->ended;
         if (!run_flush(run)) {
             session_await_writable(session);
             return;
         }
+        run = session->ended == ended ? run_next(run) : session->runs;
     }
 }
 
@@ -284,11 +287,13 @@ static void on_opened(uv_work_t *work, int status) {
     session->opening_now = false;
     bool disposed = session->state == SESSION_DISPOSED;
     if (session->opening_error.kind != ERROR_NONE) {
-        if (!disposed) {
-            session->state = SESSION_BROKEN;
-            report_start(session, &session->opening_error);
+        if (disposed) {
+            finish_dispose(session);
+            return;
         }
-        finish_dispose(session);
+        session->state = SESSION_BROKEN;
+        /* The caller may dispose of the session in there: it is gone then. */
+        report_start(session, &session->opening_error);
         return;
     }
     int failed = watch_descriptor(session, &session->exit_watch, session->agent.pidfd, on_agent_exit);
@@ -348,6 +353,17 @@ const struct bwrap_features *session_features(const struct session *session) {
     return &session->features;
 }
 
+/* Oldest first: that is the order in which waiting ones are sent. */
+static void append_run(struct session *session, struct run *run) {
+    struct run *last = session->runs;
+    while (last != NULL && run_next(last) != NULL)
+        last = run_next(last);
+    if (last == NULL)
+        session->runs = run;
+    else
+        run_set_next(last, run);
+}
+
 uint64_t session_run(struct session *session, struct run_request *request, struct error *err) {
     if (session_failure(session) != NULL) {
         error_set(err, ERROR_HOST, 0, "%s", session_failure(session));
@@ -366,8 +382,7 @@ uint64_t session_run(struct session *session, struct run_request *request, struc
         return 0;
     }
     session->last_run++;
-    run_set_next(run, session->runs);
-    session->runs = run;
+    append_run(session, run);
     run_prepare(run);
     hold_loop(session);
     return session->last_run;
@@ -388,6 +403,9 @@ void session_dispose(struct session *session, session_disposed_fn disposed, void
     session->disposed_data = data;
     if (session->agent.pidfd >= 0)
         uv_ref((uv_handle_t *)&session->exit_watch);
+    /* One that was stopped (SIGSTOP) would never see its socket close. */
+    if (session->agent.pid > 0)
+        kill(session->agent.pid, SIGCONT);
     close_socket(session);
     finish_dispose(session);
 }

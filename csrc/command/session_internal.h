@@ -39,6 +39,7 @@ struct session {
 
     struct run *runs;
     uint64_t last_run;
+    uint64_t ended;       /* runs that gave a result: their callers may have ended others meanwhile */
     bool sending_blocked; /* the agent's socket is full: writable is awaited */
 
     session_started_fn started;

@@ -33,9 +33,9 @@ struct agent {
 };
 
 /* An epoll event's key is what it is about: the agent (the addon's socket), its signals, or a run. */
-static void watch(const struct agent *agent, int fd, void *key) {
+static int watch(const struct agent *agent, int fd, void *key) {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = key};
-    epoll_ctl(agent->context.epoll, EPOLL_CTL_ADD, fd, &event);
+    return epoll_ctl(agent->context.epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
 static void watch_addon(struct agent *agent, bool full) {
@@ -78,10 +78,13 @@ static void settle_runs(struct agent *agent) {
 
 /* A run that cannot even be kept in mind. */
 static void refuse_run(struct agent *agent, uint64_t id, const char *why) {
-    struct agent_event event = {
-        .version = WIRE_VERSION, .type = AGENT_ENDED, .run = id, .flags = ENDED_FAILED};
-    snprintf(event.text, sizeof event.text, "%s", why);
-    send_event(agent, &event);
+    struct agent_run *run = agent_run_refused(id, why);
+    if (run == NULL) {
+        agent->addon_gone = true; /* nobody would ever hear of it */
+        return;
+    }
+    run->next = agent->runs;
+    agent->runs = run;
 }
 
 static void start_run(struct agent *agent, const struct agent_request *request, int *fds) {
@@ -279,9 +282,8 @@ int agent_main(void) {
     ready.status = session_namespaces_make(&agent.context.namespaces, ready.text, sizeof ready.text);
     ready.flags = agent.context.namespaces.mount >= 0 ? READY_MOUNT_PLAN : 0;
     drop_capabilities();
-    watch(&agent, AGENT_SOCKET_FD, &agent);
-    watch(&agent, agent.signals, &agent.signals);
-    if (!send_event(&agent, &ready))
+    if (watch(&agent, AGENT_SOCKET_FD, &agent) != 0 || watch(&agent, agent.signals, &agent.signals) != 0 ||
+        !send_event(&agent, &ready))
         return 125;
     while (!agent.addon_gone)
         turn(&agent);

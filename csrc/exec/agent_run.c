@@ -30,9 +30,9 @@ uint64_t monotonic_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void watch(struct agent_run *run, int fd) {
+static bool watch(struct agent_run *run, int fd) {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = run};
-    epoll_ctl(run->epoll, EPOLL_CTL_ADD, fd, &event);
+    return epoll_ctl(run->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 /*
@@ -54,10 +54,12 @@ static void set_failed(struct agent_run *run, const char *step, const char *why)
 
 /* A file for bwrap's stderr that holds so much and no more, whoever writes: nobody has to read it meanwhile.
  */
+#define DIAGNOSTICS_SIZE 4096
+
 static int make_diagnostics(void) {
     int fd = memfd_create("os-sandbox-diagnostics", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd >= 0 &&
-        (ftruncate(fd, AGENT_TEXT_MAX) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) != 0))
+        (ftruncate(fd, DIAGNOSTICS_SIZE) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) != 0))
         close_fd(&fd);
     return fd;
 }
@@ -102,7 +104,10 @@ static void launch(struct agent_run *run, const struct agent_context *context,
         return;
     }
     run->launched = true;
-    watch(run, run->control);
+    if (!watch(run, run->control)) {
+        set_failed(run, "cannot watch a run (epoll watches of this user)", strerror(errno));
+        agent_run_kill(run);
+    }
 }
 
 struct agent_run *agent_run_start(const struct agent_context *context, const struct agent_request *request,
@@ -129,6 +134,17 @@ struct agent_run *agent_run_start(const struct agent_context *context, const str
 
 /* How long what was killed may take to be gone, before the run is reported without that. */
 #define CONFIRM_NS 2000000000u
+
+struct agent_run *agent_run_refused(uint64_t id, const char *why) {
+    struct agent_run *run = calloc(1, sizeof *run);
+    if (run == NULL)
+        return NULL;
+    run->id = id;
+    run->control = run->stage_pidfd = run->diagnostics = run->outputs[0] = run->outputs[1] = -1;
+    run->ended = (struct agent_event){.version = WIRE_VERSION, .type = AGENT_ENDED, .run = id};
+    set_failed(run, why, "");
+    return run;
+}
 
 /* How long bwrap may take to bring up a stage that finds its socket shut, before it is killed. */
 #define START_UP_NS 500000000u
@@ -188,7 +204,7 @@ static void give_up(struct agent_run *run) {
 void agent_run_tick(struct agent_run *run, uint64_t now) {
     if (run->deadline_ns != 0 && run->deadline_ns <= now) {
         run->deadline_ns = 0;
-        if (!run->has_status) {
+        if (!run->has_status && !run->stopping) {
             run->ended.flags |= ENDED_TIMED_OUT;
             agent_run_stop(run);
         }
@@ -213,11 +229,12 @@ static void hear_event(struct agent_run *run, const struct stage_event *event, p
     switch (event->type) {
     case STAGE_HELLO:
         run->greeted = true;
-        if (run->stage_pidfd >= 0 || sender <= 0)
+        /* Once bwrap was reaped the pid may be another's; closing the socket is what ends such a stage. */
+        if (run->stage_pidfd >= 0 || sender <= 0 || run->bwrap == 0)
             break;
         run->stage_pidfd = (int)syscall(SYS_pidfd_open, sender, 0);
-        if (run->stage_pidfd >= 0)
-            watch(run, run->stage_pidfd);
+        if (run->stage_pidfd >= 0 && !watch(run, run->stage_pidfd))
+            close_fd(&run->stage_pidfd);
         break;
     case STAGE_EXIT:
         run->has_status = true;
@@ -255,13 +272,14 @@ void agent_run_bwrap_gone(struct agent_run *run, int wait_status) {
     if (agent_run_is_orphaned(run))
         run->kill_at_ns = monotonic_ns() + START_UP_NS;
     /* Killed from outside: the stage goes with it. */
-    if (run->stage_pidfd >= 0)
-        syscall(SYS_pidfd_send_signal, run->stage_pidfd, SIGKILL, NULL, 0);
+    if (run->stage_pidfd >= 0 && syscall(SYS_pidfd_send_signal, run->stage_pidfd, SIGKILL, NULL, 0) != 0)
+        agent_run_stage_gone(run); /* reaped by bwrap: also where the watch failed */
     if (run->has_status || run->ended.flags & ENDED_FAILED)
         return;
     if (run->stopping) {
-        /* Stopped before its end was reported: by KILL, or by what TERM would have done before the start. */
-        run->ended.status = 128 + (run->greeted && !run->cut_off ? SIGKILL : SIGTERM);
+        if (!run->greeted || run->cut_off)
+            run->ended.flags |= ENDED_UNSTARTED;
+        run->ended.status = 128 + SIGKILL;
         return;
     }
     char said[512];

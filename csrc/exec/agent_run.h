@@ -47,6 +47,9 @@ uint64_t monotonic_ns(void);
 struct agent_run *agent_run_start(const struct agent_context *context, const struct agent_request *request,
                                   int *start_fds);
 
+/* A run that could not be kept in mind: over at once, told as any other. NULL: out of memory. */
+struct agent_run *agent_run_refused(uint64_t id, const char *why);
+
 /* TERM to the command's group, KILL to everything after the grace; KILL at once where nothing runs yet. */
 void agent_run_stop(struct agent_run *run);
 

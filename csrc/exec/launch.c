@@ -16,8 +16,8 @@
 #include "exec/payload.h"
 #include "exec/run_mounts.h"
 
-static _Noreturn void fail(int diagnostics, const char *step, int errnum) {
-    dprintf(diagnostics, "%s: %s\n", step, strerror(errnum));
+static _Noreturn void fail(const char *step, int errnum) {
+    dprintf(LAUNCH_FD_DIAGNOSTICS, "%s: %s\n", step, strerror(errnum));
     _exit(125);
 }
 
@@ -34,7 +34,6 @@ static int place_descriptors(const struct launch *launch, const struct payload *
     } fixed[] = {
         {null, 0},
         {null, 1},
-        {launch->diagnostics, LAUNCH_FD_DIAGNOSTICS},
         {launch->start_fds[START_FD_PAYLOAD], LAUNCH_FD_ARGUMENTS},
         {launch->control, LAUNCH_FD_CONTROL},
         {launch->helper, LAUNCH_FD_HELPER},
@@ -70,6 +69,7 @@ static int unshare_mounts(void) {
  * outside the sandbox, and every local user can read its arguments.
  */
 static _Noreturn void child_main(const struct launch *launch) {
+    dup2(launch->diagnostics, LAUNCH_FD_DIAGNOSTICS);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -80,27 +80,27 @@ static _Noreturn void child_main(const struct launch *launch) {
     if (fstat(fd, &facts) == 0 && facts.st_size > 0)
         data = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED || payload_decode(data, (size_t)facts.st_size, &payload) != 0)
-        fail(launch->diagnostics, "reading the payload", EPROTO);
+        fail("reading the payload", EPROTO);
     int errnum = launch->namespaces != NULL ? session_namespaces_enter(launch->namespaces) : 0;
     if (errnum != 0)
-        fail(launch->diagnostics, "entering the session's namespaces", errnum);
+        fail("entering the session's namespaces", errnum);
     if (launch->namespaces != NULL && unshare_mounts() != 0)
-        fail(launch->diagnostics, "making a mount namespace", errno);
+        fail("making a mount namespace", errno);
     char text[AGENT_TEXT_MAX];
     if (launch->mount_plan && run_mounts_make(&payload, text, sizeof text) != 0) {
-        dprintf(launch->diagnostics, "%s\n", text);
+        dprintf(LAUNCH_FD_DIAGNOSTICS, "%s\n", text);
         _exit(125);
     }
     if ((errnum = place_descriptors(launch, &payload)) != 0)
-        fail(LAUNCH_FD_DIAGNOSTICS, "placing descriptors", errnum);
+        fail("placing descriptors", errnum);
     /* bwrap reads --args from the descriptor's offset on. */
     if (lseek(LAUNCH_FD_ARGUMENTS, (off_t)payload.arguments_offset, SEEK_SET) < 0)
-        fail(LAUNCH_FD_DIAGNOSTICS, "seeking the arguments", errno);
+        fail("seeking the arguments", errno);
     char words[][sizeof LAUNCH_HELPER_PATH] = {"bwrap", "--args", "3", "--", LAUNCH_HELPER_PATH, "stage"};
     char *const argv[] = {words[0], words[1], words[2], words[3], words[4], words[5], NULL};
     char *const envp[] = {NULL};
     execve(payload.bwrap, argv, envp);
-    fail(LAUNCH_FD_DIAGNOSTICS, payload.bwrap, errno);
+    fail(payload.bwrap, errno);
 }
 
 pid_t launch_run(const struct launch *launch) {

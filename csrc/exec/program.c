@@ -1,11 +1,13 @@
 #include "exec/program.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -101,9 +103,16 @@ static int apply_limits(const struct payload *payload) {
     return 0;
 }
 
-/* In the child of vfork: what it writes to result, the parent sees. */
-static _Noreturn void child_main(const struct payload *payload, char **shell_argv,
-                                 volatile struct program_result *result) {
+struct start {
+    const struct payload *payload;
+    char **shell_argv;
+    struct program_result result;
+};
+
+/* In the child, which shares this memory until exec: what it writes to the result, the parent sees. */
+static int child_main(void *data) {
+    struct start *start = data;
+    const struct payload *payload = start->payload;
     setsid();
     reset_signals();
     umask((mode_t)payload->file_mode_mask);
@@ -116,30 +125,42 @@ static _Noreturn void child_main(const struct payload *payload, char **shell_arg
     } else if ((errnum = apply_limits(payload)) != 0) {
         failure = PROGRAM_NO_LIMIT;
     } else {
-        errnum = search_and_exec(payload, shell_argv);
+        errnum = search_and_exec(payload, start->shell_argv);
     }
-    result->errnum = errnum;
-    result->failure = failure;
+    start->result = (struct program_result){.pid = -1, .failure = failure, .errnum = errnum};
     _exit(127);
 }
 
+#define CHILD_STACK_SIZE 65536
+
+/*
+ * By clone(2) and not vfork(3): not every C library has that for every processor, and some make it a plain
+ * fork, after which a failure would not come back as plain data and the process group would not be there yet.
+ */
+static pid_t start_child(struct start *start) {
+    char *stack =
+        mmap(NULL, CHILD_STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED)
+        return -1;
+    pid_t pid = clone(child_main, stack + CHILD_STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD, start);
+    int errnum = errno;
+    munmap(stack, CHILD_STACK_SIZE);
+    errno = errnum;
+    return pid;
+}
+
 struct program_result program_start(const struct payload *payload) {
-    volatile struct program_result result = {.pid = -1};
-    char **shell_argv = calloc(payload->argc + 2, sizeof *shell_argv);
-    if (shell_argv == NULL)
+    struct start start = {.payload = payload,
+                          .shell_argv = calloc(payload->argc + 2, sizeof *start.shell_argv)};
+    if (start.shell_argv == NULL)
         return (struct program_result){.pid = -1, .failure = PROGRAM_NO_FORK, .errnum = ENOMEM};
-    shell_argv[0] = (char *)(uintptr_t) "/bin/sh";
+    start.shell_argv[0] = (char *)(uintptr_t) "/bin/sh";
     for (size_t i = 1; i < payload->argc; i++)
-        shell_argv[i + 1] = payload->argv[i];
-    /* vfork: the child borrows this memory until exec, so a failure comes back as plain data. */
-    pid_t pid = vfork();
-    if (pid == 0)
-        child_main(payload, shell_argv, &result);
-    int fork_errno = errno;
-    free(shell_argv);
+        start.shell_argv[i + 1] = payload->argv[i];
+    pid_t pid = start_child(&start);
     if (pid < 0)
-        return (struct program_result){.pid = -1, .failure = PROGRAM_NO_FORK, .errnum = fork_errno};
-    return (struct program_result){.pid = result.failure == PROGRAM_STARTED ? pid : -1,
-                                   .failure = result.failure,
-                                   .errnum = result.errnum};
+        start.result = (struct program_result){.failure = PROGRAM_NO_FORK, .errnum = errno};
+    free(start.shell_argv);
+    start.result.pid = start.result.failure == PROGRAM_STARTED ? pid : -1;
+    return start.result;
 }

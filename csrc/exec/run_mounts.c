@@ -27,6 +27,8 @@ static int take_root(const struct payload_mount *mount, char *text, size_t text_
     if (fd < 0)
         return -1;
     int tree = tree_clone_fd(fd, true);
+    if (tree >= 0 && tree_restrict(tree, MOUNT_ATTRIBUTE_NOSUID | MOUNT_ATTRIBUTE_NODEV, true) != 0)
+        close_fd(&tree);
     return tree < 0 ? failed(text, text_size, mount->path) : tree;
 }
 
@@ -62,7 +64,7 @@ static int put_mount(const struct payload_mount *mount, int root, char *text, si
 
 /* What stays writable: pseudo-terminals, and /proc, where bwrap writes its id maps before it mounts one of
  * its own. */
-static const char *const kept[] = {"/dev/pts", "/proc"};
+static const char *const kept[] = {"/dev", "/proc"};
 enum { KEPT = sizeof kept / sizeof kept[0] };
 
 static int make_tree_read_only(void) {
@@ -73,7 +75,9 @@ static int make_tree_read_only(void) {
             (trees[i] = tree_clone_fd(places[i], true)) < 0)
             return -1;
     cleanup_fd int root = open("/", O_PATH | O_CLOEXEC);
-    if (root < 0 || tree_restrict(root, MOUNT_ATTRIBUTE_READ_ONLY, true) != 0)
+    if (root < 0 ||
+        tree_restrict(root, MOUNT_ATTRIBUTE_READ_ONLY | MOUNT_ATTRIBUTE_NOSUID | MOUNT_ATTRIBUTE_NODEV,
+                      true) != 0)
         return -1;
     for (size_t i = 0; i < KEPT; i++)
         if (tree_attach(trees[i], places[i]) != 0)

@@ -36,9 +36,10 @@ enum agent_start_flags {
 enum agent_event_type { AGENT_READY = 1, AGENT_ENDED = 2 };
 
 enum agent_ended_flags {
-    ENDED_TIMED_OUT = 1u << 0,
-    ENDED_UNCONFIRMED = 1u << 2, /* KILL was sent, and something is still there (in the kernel, or traced) */
-    ENDED_FAILED = 1u << 1,      /* the sandbox itself failed: text says why, status means nothing */
+    ENDED_FAILED = 1u << 0,      /* the sandbox itself failed: text says why, status means nothing */
+    ENDED_TIMED_OUT = 1u << 1,   /* the deadline stopped it */
+    ENDED_UNSTARTED = 1u << 2,   /* stopped before there was a command: status means nothing */
+    ENDED_UNCONFIRMED = 1u << 3, /* KILL was sent, and something is still there (in the kernel, or traced) */
 };
 
 enum agent_ready_flags {

@@ -162,6 +162,8 @@ int mount_plan_build(const struct fs_rules *rules, struct mount_plan *out, struc
     if (marks == NULL)
         return error_memory(err);
     size_t count = marks_from_rules(rules, marks);
+    if (count > 0 && marks[0].deny_read && strcmp(marks[0].rule->path, "/") == 0)
+        return error_set(err, ERROR_HOST, 0, "the whole file system would be hidden");
     if (push_marks(out, marks, count, err) == 0)
         return 0;
     mount_plan_clear(out);

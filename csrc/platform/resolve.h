@@ -22,13 +22,12 @@ struct resolved_path {
 enum resolve_outcome {
     RESOLVE_FOUND,
     RESOLVE_ABSENT,      /* nothing is there, or the way leads through a file or a loop of symlinks */
-    RESOLVE_UNREACHABLE, /* a folder on the way may not be searched by this thread; out->owner is that
-                            folder's owner */
+    RESOLVE_UNREACHABLE, /* a folder on the way may not be searched by this thread: *out is that folder */
     RESOLVE_FAILED,      /* err says why */
 };
 
-/* Follows an absolute path to its file, symlinks and all. On RESOLVE_FOUND *out is filled: release with
- * resolved_path_clear. */
+/* Follows an absolute path to its file, symlinks and all. On RESOLVE_FOUND and RESOLVE_UNREACHABLE *out is
+ * filled: release with resolved_path_clear. */
 enum resolve_outcome path_resolve(const char *path, struct resolved_path *out, struct error *err);
 
 void resolved_path_clear(struct resolved_path *resolved);

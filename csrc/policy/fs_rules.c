@@ -55,12 +55,6 @@ bool fs_entry_has_glob(const char *entry) {
 /* Why an entry of the options that denies cannot be honoured: an error, so that nothing runs open. */
 static int refuse_entry(enum fs_rule_kind kind, const char *entry, const char *path,
                         enum resolve_outcome outcome, const struct resolved_path *file, struct error *err) {
-    if (outcome == RESOLVE_UNREACHABLE && file->owner == geteuid())
-        return error_set(
-            err, ERROR_OPTIONS, 0,
-            "%s lies in a folder that is closed to its own owner, who could open it again; it cannot be "
-            "protected there",
-            path);
     if (outcome == RESOLVE_ABSENT && fs_entry_has_glob(entry))
         return error_set(err, ERROR_OPTIONS, 0,
                          "globs are not supported by this version, and no file is named %s", path);
@@ -74,12 +68,23 @@ static int refuse_entry(enum fs_rule_kind kind, const char *entry, const char *p
     return 0;
 }
 
+/*
+ * What is there becomes a rule. A folder on the way that is closed to its own owner is hidden as it is: a
+ * command, as that owner, could open it again, and an earlier one may have closed it for that.
+ */
+static int push_file(enum fs_rule_kind kind, enum resolve_outcome outcome, struct resolved_path *file,
+                     struct fs_rules *out, struct error *err) {
+    if (outcome == RESOLVE_FAILED)
+        return -1;
+    if (outcome == RESOLVE_UNREACHABLE && file->owner == geteuid())
+        return fs_rules_push(out, FS_DENY_READ, file, err);
+    return outcome == RESOLVE_FOUND ? fs_rules_push(out, kind, file, err) : 0;
+}
+
 static int push_resolved(enum fs_rule_kind kind, const char *path, struct fs_rules *out, struct error *err) {
     struct resolved_path file;
     enum resolve_outcome outcome = path_resolve(path, &file, err);
-    int result = outcome == RESOLVE_FAILED ? -1 : 0;
-    if (outcome == RESOLVE_FOUND)
-        result = fs_rules_push(out, kind, &file, err);
+    int result = push_file(kind, outcome, &file, out, err);
     resolved_path_clear(&file);
     return result;
 }
@@ -110,6 +115,21 @@ static int warn_of_link(const char *path, const struct resolved_path *file, stru
     return 0;
 }
 
+/* Follows a denied path, says what its links mean, remembers where they led, and makes the rules. */
+static int push_denied(enum fs_rule_kind kind, const char *path, enum resolve_outcome outcome,
+                       struct resolved_path *file, const struct fs_place *place, struct fs_rules *out,
+                       struct error *err) {
+    if (outcome == RESOLVE_FOUND && file->link_folders.count > 0) {
+        if (warn_of_link(path, file, out, err) != 0)
+            return -1;
+        if (path_memory_deny(place->memory, path, file->path) != 0)
+            return error_memory(err);
+    }
+    if (push_file(kind, outcome, file, out, err) != 0)
+        return -1;
+    return push_earlier_targets(kind, path, place, out, err);
+}
+
 static int push_entry(enum fs_rule_kind kind, const char *entry, const struct fs_place *place,
                       struct fs_rules *out, struct error *err) {
     cleanup_free char *path = fs_entry_expand(entry, place->cwd, place->home);
@@ -118,15 +138,8 @@ static int push_entry(enum fs_rule_kind kind, const char *entry, const struct fs
         return error_memory(err);
     enum resolve_outcome outcome = path_resolve(path, &file, err);
     int result = outcome == RESOLVE_FAILED ? -1 : refuse_entry(kind, entry, path, outcome, &file, err);
-    if (result == 0 && outcome == RESOLVE_FOUND && file.link_folders.count > 0) {
-        result = warn_of_link(path, &file, out, err);
-        if (result == 0 && path_memory_deny(place->memory, path, file.path) != 0)
-            result = error_memory(err);
-    }
-    if (result == 0 && outcome == RESOLVE_FOUND)
-        result = fs_rules_push(out, kind, &file, err);
     if (result == 0)
-        result = push_earlier_targets(kind, path, place, out, err);
+        result = push_denied(kind, path, outcome, &file, place, out, err);
     resolved_path_clear(&file);
     return result;
 }
@@ -139,12 +152,40 @@ static int push_entries(enum fs_rule_kind kind, const struct strvec *entries, co
     return 0;
 }
 
-static int push_credentials(const char *home, struct fs_rules *out, struct error *err) {
+/* Nothing can run where one of these is hidden. */
+static const char *const indispensable[] = {"/usr", "/etc", "/dev", "/proc", "/tmp"};
+
+static bool is_too_wide(const char *target, const struct fs_place *place) {
+    for (size_t i = 0; i < sizeof indispensable / sizeof indispensable[0]; i++)
+        if (path_is_within(indispensable[i], target))
+            return true;
+    return path_is_within(place->home, target) || path_is_within(place->cwd, target) ||
+           path_is_within(target, "/proc");
+}
+
+/* A link that a command put where no credentials are must not hide the system: it is passed over, and that is
+ * said. */
+static int push_credential(const char *path, const struct fs_place *place, struct fs_rules *out,
+                           struct error *err) {
+    struct resolved_path file = {0};
+    enum resolve_outcome outcome = path_resolve(path, &file, err);
+    int result;
+    if (outcome == RESOLVE_FOUND && is_too_wide(file.path, place))
+        result =
+            fs_rules_warn(out, err, "%s leads to %s, which cannot be hidden from commands", path, file.path);
+    else
+        result = push_denied(FS_DENY_READ, path, outcome, &file, place, out, err);
+    resolved_path_clear(&file);
+    return result;
+}
+
+static int push_credentials(const char *home, const struct fs_place *place, struct fs_rules *out,
+                            struct error *err) {
     for (size_t i = 0; i < credential_path_count; i++) {
         cleanup_free char *path = path_join(home, credential_paths[i].below_home);
         if (path == NULL)
             return error_memory(err);
-        if (push_resolved(FS_DENY_READ, path, out, err) != 0)
+        if (push_credential(path, place, out, err) != 0)
             return -1;
     }
     return 0;
@@ -154,9 +195,9 @@ static int push_built_in(const struct fs_place *place, struct fs_rules *out, str
     for (size_t i = 0; i < place->always_read_only->count; i++)
         if (push_resolved(FS_DENY_WRITE, place->always_read_only->items[i], out, err) != 0)
             return -1;
-    if (push_credentials(place->home, out, err) != 0)
+    if (push_credentials(place->home, place, out, err) != 0)
         return -1;
-    return place->account_home == NULL ? 0 : push_credentials(place->account_home, out, err);
+    return place->account_home == NULL ? 0 : push_credentials(place->account_home, place, out, err);
 }
 
 int fs_rules_resolve(const struct fs_options *options, const struct fs_place *place, struct fs_rules *out,

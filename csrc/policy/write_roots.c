@@ -141,6 +141,9 @@ static int judge_grant(struct grant *grant, const struct fs_place *place, struct
         return fs_rules_warn(out, err,
                              "the temporary directory is /: it is not made writable in the sandbox");
     }
+    if (strcmp(grant->file.path, "/dev/shm") != 0 && path_is_within(grant->file.path, "/dev"))
+        return fs_rules_warn(out, err, "%s is not writable in the sandbox: commands have a /dev of their own",
+                             grant->file.path);
     if (strcmp(grant->written, place->cwd) != 0)
         return 0;
     if (is_root || strcmp(grant->file.path, place->home) == 0)

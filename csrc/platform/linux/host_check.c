@@ -1,10 +1,12 @@
 #include "platform/linux/host_check.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -52,6 +54,14 @@ static bool is_filtered(void) {
     return line != NULL && strtol(line + strlen("\nSeccomp:"), NULL, 10) == 2;
 }
 
+/* Since Linux 5.12 (user_namespaces(7)) root needs it to map itself, which bwrap and the agent both do. */
+static bool root_lacks_setfcap(void) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    return geteuid() == 0 && syscall(SYS_capget, &header, data) == 0 &&
+           (data[0].permitted & (1u << CAP_SETFCAP)) == 0;
+}
+
 struct cause {
     bool (*holds)(void);
     const char *text;
@@ -73,6 +83,9 @@ static bool restricted_by_apparmor(void) {
 static const struct cause causes[] = {
     {no_namespaces_at_all,
      "user namespaces are off (user.max_user_namespaces is 0): sysctl -w user.max_user_namespaces=15000"},
+    {root_lacks_setfcap,
+     "root has no CAP_SETFCAP here, without which it cannot make user namespaces: start the container "
+     "with --cap-add SETFCAP, or run as another user"},
     {in_container, "this container forbids user namespaces: start it with --security-opt seccomp=unconfined "
                    "(or a profile that allows "
                    "unshare, clone, setns, mount and pivot_root) and --security-opt systempaths=unconfined"},
@@ -92,5 +105,8 @@ void host_explain(const char *probe_text, struct error *err) {
             error_set(err, ERROR_HOST, 0, "%s (%s)", causes[i].text, probe_text);
             return;
         }
-    error_set(err, ERROR_HOST, 0, "%s", probe_text);
+    error_set(err, ERROR_HOST, 0,
+              "%s (bubblewrap needs user namespaces and mounts: see what `bwrap --ro-bind / / --proc /proc "
+              "true` says)",
+              probe_text);
 }

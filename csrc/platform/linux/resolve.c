@@ -148,10 +148,10 @@ static enum resolve_outcome resolve_once(const char *path, struct resolved_path 
     *out = (struct resolved_path){0};
     if (path_is_normal(path)) {
         /* One call tells that the text is the truth already: no symlink on the way, the last component
-         * included. */
+         * included. A container's filter may refuse the call itself (EPERM, ENOSYS): then the walk tells. */
         struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE_NO_SYMLINKS};
         cleanup_fd int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
-        if (fd < 0 && errno != ELOOP && errno != EACCES)
+        if (fd < 0 && errno != ELOOP && errno != EACCES && errno != EPERM && errno != ENOSYS)
             return refused(errno, path, err);
         struct stat facts;
         if (fd >= 0 && fstat(fd, &facts) == 0 && !S_ISLNK(facts.st_mode)) {
@@ -167,10 +167,9 @@ static enum resolve_outcome resolve_once(const char *path, struct resolved_path 
         outcome = refused(errno, path, err);
     else
         outcome = found(walk.at, &walk.real, out, err);
-    struct stat folder;
     *links = walk.links;
-    if (outcome == RESOLVE_UNREACHABLE)
-        out->owner = fstat(walk.at, &folder) == 0 ? folder.st_uid : 0;
+    if (outcome == RESOLVE_UNREACHABLE && found(walk.at, &walk.real, out, err) != RESOLVE_FOUND)
+        outcome = RESOLVE_FAILED;
     if (outcome == RESOLVE_FOUND) {
         out->link_folders = walk.link_folders;
         walk.link_folders = (struct strvec){0};
