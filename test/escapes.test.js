@@ -358,6 +358,30 @@ t.test('a mount that the host makes while a command runs is not writable for it'
   t.same(fs.readdirSync(out), []);
 });
 
+t.test('what the host mounts after the start comes without its devices', async (t) => {
+  const { workspace, base } = makePlace(t);
+  const late = path.join(base, 'late');
+  const inside = path.join(workspace, 'late');
+  for (const folder of [late, inside]) fs.mkdirSync(folder);
+  const script = `const { OsSandbox } = require(${JSON.stringify(path.join(__dirname, '..'))});
+    const { execFileSync } = require('node:child_process');
+    OsSandbox.start().then(async (sandbox) => {
+      if (!sandbox.status.enabled) throw new Error(sandbox.status.reason);
+      for (const target of ${JSON.stringify([late, inside])}) execFileSync('mount', ['--rbind', '/dev', target]);
+      const machine = sandbox.machine(${JSON.stringify(workspace)});
+      const { stdout } = await machine.run(['cat', '/proc/self/mountinfo']);
+      console.log(stdout);
+      await sandbox.dispose();
+    });`;
+  const stdout = execFileSync('unshare', ['-Urm', '--propagation', 'shared', process.execPath, '-e', script], {
+    encoding: 'utf8',
+  });
+  const flags = (point) => stdout.split('\n').map((line) => line.split(' ')).find((fields) => fields[4] === point)[5];
+  for (const flag of ['nosuid', 'nodev']) t.ok(flags(late).split(',').includes(flag), `outside: ${flag}`);
+  for (const flag of ['nosuid', 'nodev']) t.ok(flags(inside).split(',').includes(flag), `in a write root: ${flag}`);
+  t.ok(flags(late).split(',').includes('ro'), 'outside: read-only');
+});
+
 t.test('a kernel file system that is mounted in the workspace is read-only', async (t) => {
   const { workspace } = makePlace(t);
   fs.mkdirSync(path.join(workspace, 'a chroot/proc'), { recursive: true });
