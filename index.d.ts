@@ -94,8 +94,8 @@ export type MachineLocation = string | { cwd?: string; additionalDirs?: readonly
 export interface RunOptions {
   /** Relative to the machine's cwd. */
   cwd?: string;
-  /** On top of the whole environment of this process; `undefined` takes a variable away. */
-  env?: Readonly<Record<string, string | undefined>>;
+  /** On top of the whole environment of this process. */
+  env?: Record<string, string>;
   /** Written as UTF-8, then end of file. Absent: end of file at once. */
   stdin?: string;
   timeoutMs?: number;

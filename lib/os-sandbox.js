@@ -68,7 +68,10 @@ function makeOsSandbox(classes) {
       const { handle, notices } = makePolicy(options);
       const session = await Session.start(native);
       if (!(session instanceof Session)) return OsSandbox.disabled(`${REASONS[session.kind]}: ${session.text}`);
-      for (const [feature, text] of DEGRADATIONS) if (!session.features[feature]) session.warnings.add(`${text} (${session.features.degradation})`);
+      const degraded = DEGRADATIONS.filter(([feature]) => !session.features[feature]).map(([, text]) => text);
+      // The host's own words are about what it refused first.
+      if (degraded.length > 0) degraded[0] += ` (${session.features.degradation})`;
+      for (const text of degraded) session.warnings.add(text);
       for (const notice of notices) session.warnings.add(notice);
       const status = { enabled: true, platform: process.platform, guarantees: guaranteesOf(session.features) };
       return new OsSandbox(PRIVATE, status, session, new Policy(handle, session));

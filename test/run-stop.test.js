@@ -3,6 +3,7 @@
 
 const { spawn } = require('node:child_process');
 const { getEventListeners, once } = require('node:events');
+const fs = require('node:fs');
 const { setTimeout: sleep } = require('node:timers/promises');
 const t = require('tap');
 const { blockLoop, eventually } = require('./helpers/processes');

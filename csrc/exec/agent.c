@@ -267,10 +267,22 @@ static int set_up_process(struct agent *agent) {
     return chdir("/");
 }
 
+/*
+ * Root keeps CAP_SETFCAP: the kernel wants it of whoever maps root into a user namespace
+ * (user_namespaces(7)), and under no_new_privs, as in many containers, bwrap gets it from nowhere else.
+ */
 static void drop_capabilities(void) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
-    syscall(SYS_capset, &header, none);
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    if (syscall(SYS_capget, &header, data) != 0)
+        return;
+    for (size_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+        uint32_t kept = i == 0 ? 1u << CAP_SETFCAP : 0;
+        data[i].permitted &= kept;
+        data[i].effective &= kept;
+        data[i].inheritable = 0;
+    }
+    syscall(SYS_capset, &header, data);
 }
 
 int agent_main(void) {
