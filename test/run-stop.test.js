@@ -133,7 +133,7 @@ t.test('stopping a sandboxed run', async (t) => {
       });
     });
     t.test("reaches the command's whole group", async (t) => {
-      const script = `sh -c 'trap "echo child; exit" TERM; echo x; while :; do sleep 0.05; done' & trap 'wait; exit 3' TERM; wait`;
+      const script = `trap 'wait; exit 3' TERM; sh -c 'trap "echo child; exit" TERM; echo x; while :; do sleep 0.05; done' & wait`;
       t.match(await aborted(script), { stdout: 'x\nchild\n', exitCode: 3 });
     });
     t.test("lets the command's trap run and gives its exit code", async (t) => {
