@@ -188,33 +188,15 @@ interface OwnMachine {
   exposedPortUrl?(port: number): Promise<string | undefined>;
 }
 
-declare class OwnLocalMachine implements OwnMachine {
+/** All of the interface, by declaration merging. */
+interface OwnLocalMachine extends OwnMachine {
+  withCwd(path: string): this;
+  exposedPortUrl(port: number): Promise<string | undefined>;
+}
+declare class OwnLocalMachine {
   constructor(cwdOrOptions?: MachineLocation);
   /** From SIGTERM to SIGKILL. */
   protected sigtermGraceMs: number;
-  readonly name: string;
-  readonly osEnv: OsEnv;
-  readonly osInfo: OsEnv;
-  pathClass(): "posix" | "win32";
-  normpath(path: string): string;
-  gethome(): string;
-  getcwd(): string;
-  additionalDirs(): readonly string[];
-  withCwd(path: string): this;
-  fileInfo(path: string, options?: { followSymlinks?: boolean }): Promise<FileInfo>;
-  listDir(path: string): Promise<DirEntry[]>;
-  realpath(path: string): Promise<string>;
-  mkdir(path: string, options?: { parents?: boolean; existOk?: boolean }): Promise<void>;
-  readBytes(path: string, window?: { offset?: number; length?: number }): Promise<Uint8Array>;
-  writeBytes(path: string, bytes: Uint8Array): Promise<void>;
-  writeText(path: string, text: string, options?: WriteTextOptions): Promise<{ bytesWritten: number }>;
-  writeTextIfUnchanged(
-    path: string,
-    text: string,
-    options: WriteIfUnchangedOptions,
-  ): Promise<{ bytesWritten: number; version: FileVersion }>;
-  run(argv: readonly string[], options?: RunOptions): Promise<RunResult>;
-  exposedPortUrl(port: number): Promise<string | undefined>;
 }
 
 declare class OwnFileExistsError extends Error {
