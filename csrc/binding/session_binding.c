@@ -18,25 +18,23 @@ static void free_when_done(struct bound_session *bound) {
         free(bound);
 }
 
+static void tell_disposed(const struct bound_session *bound) {
+    napi_handle_scope scope;
+    if (bound->disposed == NULL || bound->exiting || napi_open_handle_scope(bound->env, &scope) != napi_ok)
+        return;
+    js_call(bound->env, bound->disposed, 0, NULL);
+    napi_close_handle_scope(bound->env, scope);
+}
+
 /* The session is gone: the hook goes, and who waits hears of it. */
 static void on_disposed(void *data) {
     struct bound_session *bound = data;
     bound->session = NULL;
     napi_async_cleanup_hook_handle hook = bound->hook;
     bound->hook = NULL;
-    if (!bound->exiting) {
-        napi_handle_scope scope;
-        if (napi_open_handle_scope(bound->env, &scope) == napi_ok) {
-            napi_ref disposed = bound->disposed;
-            bound->disposed = NULL;
-            drop_ref(bound->env, &bound->started);
-            if (disposed != NULL) {
-                js_call(bound->env, disposed, 0, NULL);
-                drop_ref(bound->env, &disposed);
-            }
-            napi_close_handle_scope(bound->env, scope);
-        }
-    }
+    tell_disposed(bound);
+    drop_ref(bound->env, &bound->started);
+    drop_ref(bound->env, &bound->disposed);
     if (hook != NULL)
         napi_remove_async_cleanup_hook(hook);
     free_when_done(bound);
