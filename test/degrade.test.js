@@ -159,12 +159,15 @@ t.test('without bwrap', async (t) => {
     await isEnabled(t, {}, [], { env: { ...ambient, PATH: `${decoy}:${process.env.PATH}` } });
     t.notOk(fs.existsSync(`${decoy}/used`));
   });
-  t.test('one in a folder of PATH that only root may write is used', async (t) => {
+  t.test('one in a folder of PATH that only root may write is used, when PATH names it in full', async (t) => {
     const copy = path.join(scratchFolder(t), 'bwrap');
     fs.copyFileSync(REAL_BWRAP, copy);
-    const place = 'mount -t tmpfs -o mode=755 none /mnt && mkdir /mnt/bin && install -m 755 "$0" /mnt/bin/bwrap && exec "$@"';
+    const place = 'mount -t tmpfs -o mode=755 none /mnt && mkdir /mnt/bin && install -m 755 "$0" /mnt/bin/bwrap && cd /mnt && exec "$@"';
     const launcher = withoutBwrap(t, 'sh', '-c', place, copy);
-    await isEnabled(t, {}, [], { launcher, env: { ...ambient, PATH: `/mnt/bin:${process.env.PATH}` } });
+    const searching = (folder) => ({ launcher, env: { ...ambient, PATH: `${folder}:${process.env.PATH}` } });
+    await isEnabled(t, {}, [], searching('/mnt/bin'));
+    await isDisabled(t, reason, searching('bin'));
+    await isDisabled(t, reason, searching('../mnt/bin'));
   });
 });
 

@@ -1,7 +1,7 @@
 /*
- * refuse NAME... -- COMMAND...: runs a command under a seccomp filter as a container's runtime makes one. The named
- * system calls fail with EPERM; clone3, whose flags a filter cannot read, with ENOSYS; clone only where it would make
- * a namespace.
+ * refuse NAME... -- COMMAND...: runs a command under a seccomp filter as a container's runtime makes one. The
+ * named system calls fail with EPERM; clone3, whose flags a filter cannot read, with ENOSYS; clone only where
+ * it would make a namespace.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -15,8 +15,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NAMESPACES                                                                                                     \
-    (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
+#define NAMESPACES                                                                                           \
+    (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |            \
+     CLONE_NEWNET)
 #define REFUSE(errnum) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (errnum))
 #define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
@@ -25,10 +26,17 @@ static const struct {
     const char *name;
     unsigned number;
 } calls[] = {
-    {"unshare", SYS_unshare},     {"setns", SYS_setns},       {"mount", SYS_mount},
-    {"umount2", SYS_umount2},     {"clone", SYS_clone},       {"clone3", SYS_clone3},
-    {"pivot_root", SYS_pivot_root}, {"open_tree", SYS_open_tree}, {"move_mount", SYS_move_mount},
-    {"fsopen", SYS_fsopen},       {"mount_setattr", SYS_mount_setattr},
+    {"unshare", SYS_unshare},
+    {"setns", SYS_setns},
+    {"mount", SYS_mount},
+    {"umount2", SYS_umount2},
+    {"clone", SYS_clone},
+    {"clone3", SYS_clone3},
+    {"pivot_root", SYS_pivot_root},
+    {"open_tree", SYS_open_tree},
+    {"move_mount", SYS_move_mount},
+    {"fsopen", SYS_fsopen},
+    {"mount_setattr", SYS_mount_setattr},
 };
 #define CALLS (sizeof calls / sizeof calls[0])
 
