@@ -128,7 +128,7 @@ static int child_main(void *data) {
         errnum = search_and_exec(payload, start->shell_argv);
     }
     start->result = (struct program_result){.pid = -1, .failure = failure, .errnum = errnum};
-    _exit(127);
+    return 127;
 }
 
 #define CHILD_STACK_SIZE 65536
