@@ -11,6 +11,7 @@ const REASONS = { dependency: 'missing sandbox dependencies', host: 'sandbox ini
 /** What each thing that this host refuses means for commands. @type {ReadonlyArray<[string, string]>} */
 const DEGRADATIONS = [
   ['sessionNetwork', 'this host makes no network namespace for a whole sandbox: each command has its own, and commands do not share localhost'],
+  ['mountedBefore', 'this kernel or host does not let mounts be made by descriptor (Linux 5.12): bwrap mounts by name, and a path that is swapped meanwhile ends the run with an error'],
   ['disableUserns', 'commands can make user namespaces inside the sandbox: this bwrap (before 0.8) or this host cannot forbid it'],
   ['freshProc', 'no fresh /proc can be mounted here (in a container: --security-opt systempaths=unconfined): commands see the outer one, read-only'],
 ];

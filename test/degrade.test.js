@@ -17,7 +17,8 @@ const { container: _, KUBERNETES_SERVICE_HOST: __, ...ambient } = process.env;
 const REPORT = `
   const { createServer } = require('node:net');
   const [workspace, outside] = process.argv.slice(1);
-  const sandbox = await OsSandbox.start();
+  const filesystem = { denyWrite: ['deep/down/kept'], denyRead: ['deep/hidden', 'deep/hidden.txt', outside + '/hidden'] };
+  const sandbox = await OsSandbox.start({ filesystem });
   const machine = sandbox.machine(workspace);
   const write = (target) => machine.run(['sh', '-c', 'echo x > "$0"', target]);
   const server = "require('net').createServer().listen(0, '127.0.0.1', function () { console.log(this.address().port); })";
@@ -35,6 +36,7 @@ const REPORT = `
     kind: machine.constructor.name,
     inside: await write(workspace + '/inside'),
     outside: await write(outside + '/file'),
+    denied: (await machine.run(['bash', '-c', process.env.ATTEMPTS])).stdout.trim(),
     sharesLocalhost: shared.exitCode === 0,
     hasLocalhost: (await machine.run([process.execPath, '-e', own])).exitCode === 0,
     userns: (await machine.run(['unshare', '-U', 'true'])).exitCode === 0,
@@ -42,19 +44,45 @@ const REPORT = `
   });
   await sandbox.dispose();`;
 
-/** Reports from a program that was started so. */
+/** What no command may do, whichever way the files are mounted; each that works prints its number. */
+const ATTEMPTS = [
+  'cat deep/hidden/secret',
+  'ls deep/hidden',
+  'cat deep/hidden.txt',
+  'cat ../outside/hidden',
+  'cat ~/.ssh/id',
+  'cat ~/.netrc',
+  'echo x > deep/hidden/new',
+  'echo x > deep/hidden.txt',
+  'echo x >> deep/down/kept/file',
+  'chmod 700 deep/hidden',
+  'mv deep/down/kept deep/down/other',
+  'mv deep/down deep/other',
+  'mv deep other',
+  'rm -rf deep/hidden.txt',
+]
+  .map((attempt, i) => `(${attempt}) >/dev/null 2>&1 && echo ${i}`)
+  .join('\n');
+
+/** Reports from a program that was started so, beside a home and a workspace with something to deny. */
 async function report(t, { env = ambient, ...options } = {}) {
   const base = scratchFolder(t);
-  const [workspace, outside] = ['workspace', 'outside'].map((name) => path.join(base, name));
-  for (const folder of [workspace, outside]) fs.mkdirSync(folder);
-  const { said, ...rest } = await runProgram(t, REPORT, { args: [workspace, outside], env, ...options });
+  const [workspace, outside, home] = ['workspace', 'outside', 'home'].map((name) => path.join(base, name));
+  for (const folder of [outside, path.join(workspace, 'deep/hidden'), path.join(workspace, 'deep/down/kept'), path.join(home, '.ssh')]) {
+    fs.mkdirSync(folder, { recursive: true });
+  }
+  const files = ['workspace/deep/hidden/secret', 'workspace/deep/hidden.txt', 'workspace/deep/down/kept/file', 'outside/hidden', 'home/.ssh/id', 'home/.netrc'];
+  for (const file of files) fs.writeFileSync(path.join(base, file), 'secret');
+  const args = [workspace, outside];
+  const { said, ...rest } = await runProgram(t, REPORT, { args, env: { ...env, HOME: home, ATTEMPTS }, ...options });
   t.match(rest, { code: 0, signal: null }, rest.stderr);
   return said[0];
 }
 
 /** Nothing is sandboxed, and the reason says why. */
 async function isDisabled(t, reason, options) {
-  const { status, kind, inside, outside } = await report(t, options);
+  const { status, kind, inside, outside, denied } = await report(t, options);
+  t.equal(denied.split('\n').length, ATTEMPTS.split('\n').length, 'each attempt works there');
   t.strictSame(Object.keys(status), ['enabled', 'reason']);
   t.equal(status.enabled, false);
   t.match(status.reason, reason);
@@ -68,6 +96,7 @@ async function isEnabled(t, guarantees, warnings, options) {
   if (!t.equal(status.enabled, true, status.reason)) return;
   t.equal(kind, 'SandboxedLocalMachine');
   t.match([inside.exitCode, outside.exitCode === 0, outside.stderr], [0, false, /Read-only file system/]);
+  t.equal(seen.denied, '', 'every denial holds');
   const all = { filesystem: 'enforced', network: 'session', userNamespaces: 'disabled', proc: 'private', ...guarantees };
   t.match(status.guarantees, all);
   t.equal(status.warnings.length, warnings.length, status.warnings.join('\n'));
@@ -77,6 +106,8 @@ async function isEnabled(t, guarantees, warnings, options) {
   t.equal(seen.userns, all.userNamespaces !== 'disabled', 'user namespaces are as told');
   t.equal(seen.procIsWritable, false);
 }
+
+const mountedByName = /mounts by name/;
 
 t.test('a host that lacks nothing gives every guarantee and no warning', async (t) => {
   await isEnabled(t, {}, []);
@@ -194,11 +225,11 @@ t.test('under a seccomp filter', async (t) => {
   });
   const perCommand = /no network namespace for a whole sandbox/;
   t.test('that refuses setns, each command has a network of its own', async (t) => {
-    await isEnabled(t, { network: 'per-command' }, [perCommand], { launcher: refusing('setns') });
+    await isEnabled(t, { network: 'per-command' }, [perCommand, mountedByName], { launcher: refusing('setns') });
   });
   t.test('that refuses setns to a process without new privileges, likewise', async (t) => {
     const launcher = ['setpriv', '--no-new-privs', ...refusing('setns')];
-    await isEnabled(t, { network: 'per-command' }, [perCommand], { launcher });
+    await isEnabled(t, { network: 'per-command' }, [perCommand, mountedByName], { launcher });
   });
   t.test('that refuses unshare, user namespaces inside cannot be forbidden, or nothing sandboxed', async (t) => {
     const launcher = refusing('unshare');
@@ -206,12 +237,12 @@ t.test('under a seccomp filter', async (t) => {
     if (!AS_ROOT) return isDisabled(t, /^sandbox initialization failed: .*seccomp/, { launcher });
     const { status, inside, outside, sharesLocalhost } = await report(t, { launcher });
     t.match(status, { enabled: true, guarantees: { network: 'per-command', userNamespaces: 'nested-allowed' } });
-    t.equal(status.warnings.length, 2);
+    t.equal(status.warnings.length, 3);
     t.match([inside.exitCode, outside.exitCode === 0, sharesLocalhost], [0, false, false]);
   });
   for (const name of ['open_tree', 'move_mount', 'mount_setattr', 'clone3']) {
     t.test(`that refuses ${name}, nothing is lost`, async (t) => {
-      await isEnabled(t, {}, [], { launcher: refusing(name) });
+      await isEnabled(t, {}, name === 'clone3' ? [] : [mountedByName], { launcher: refusing(name) });
     });
   }
 });
