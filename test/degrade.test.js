@@ -240,6 +240,9 @@ t.test('under a seccomp filter', async (t) => {
     t.equal(status.warnings.length, 3);
     t.match([inside.exitCode, outside.exitCode === 0, sharesLocalhost], [0, false, false]);
   });
+  t.test('that refuses openat2, by which mounts are checked, nothing is sandboxed', async (t) => {
+    await isDisabled(t, /^sandbox initialization failed: .*seccomp/, { launcher: refusing('openat2') });
+  });
   for (const name of ['open_tree', 'move_mount', 'mount_setattr', 'clone3']) {
     t.test(`that refuses ${name}, nothing is lost`, async (t) => {
       await isEnabled(t, {}, name === 'clone3' ? [] : [mountedByName], { launcher: refusing(name) });

@@ -1,20 +1,15 @@
 /* The addon's entry: the functions that JS sees of the C core. */
 #include <node_api.h>
 
-#include "binding/options_binding.h"
 #include "binding/session_binding.h"
 
 static const struct {
     const char *name;
     napi_callback function;
 } functions[] = {
-    {"optionSchema", options_schema},
-    {"checkOptions", options_check},
-    {"makePolicy", policy_binding_make},
-    {"startSession", session_binding_start},
-    {"startRun", run_binding_start},
-    {"stopRun", session_binding_stop},
-    {"disposeSession", session_binding_dispose},
+    {"optionSchema", policy_binding_schema}, {"makePolicy", policy_binding_make},
+    {"startSession", session_binding_start}, {"startRun", run_binding_start},
+    {"stopRun", session_binding_stop},       {"disposeSession", session_binding_dispose},
 };
 
 NAPI_MODULE_INIT() {

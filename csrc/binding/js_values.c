@@ -3,6 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool js_arguments(napi_env env, napi_callback_info info, size_t wanted, napi_value *argv) {
+    size_t count = wanted;
+    return napi_get_cb_info(env, info, &count, argv, NULL, NULL) == napi_ok && count >= wanted;
+}
+
 napi_value js_property(napi_env env, napi_value object, const char *name) {
     napi_value value;
     napi_valuetype type;

@@ -9,6 +9,9 @@
 
 #include "base/strvec.h"
 
+/* The call's arguments, of which there must be as many as wanted; false where there are fewer. */
+bool js_arguments(napi_env env, napi_callback_info info, size_t wanted, napi_value *argv);
+
 /* The property, or NULL where it is undefined, null or cannot be read. */
 napi_value js_property(napi_env env, napi_value object, const char *name);
 

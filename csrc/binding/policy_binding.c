@@ -1,5 +1,4 @@
-#include <stdlib.h>
-
+#include "base/cleanup.h"
 #include "binding/bound.h"
 #include "binding/js_values.h"
 #include "binding/session_binding.h"
@@ -13,22 +12,31 @@ static void finalize_policy(napi_env env, void *data, void *hint) {
     options_free(data);
 }
 
+napi_value policy_binding_schema(napi_env env, napi_callback_info info) {
+    (void)info;
+    cleanup_free char *schema = options_schema_json();
+    if (schema == NULL) {
+        napi_throw_error(env, NULL, "out of memory");
+        return NULL;
+    }
+    return js_text(env, schema, NAPI_AUTO_LENGTH);
+}
+
 napi_value policy_binding_make(napi_env env, napi_callback_info info) {
-    size_t argc = 1;
     napi_value argv[1];
     size_t size = 0;
-    napi_get_cb_info(env, info, &argc, argv, NULL, NULL);
-    char *json = argc == 1 ? js_string(env, argv[0], &size) : NULL;
+    cleanup_free char *json = js_arguments(env, info, 1, argv) ? js_string(env, argv[0], &size) : NULL;
     if (json == NULL) {
-        napi_throw_type_error(env, NULL, "makePolicy: expected a JSON text");
+        napi_throw_type_error(env, NULL, "makePolicy: expected the document as a string");
         return NULL;
     }
     struct options *options = NULL;
     struct error err = {0};
-    int failed = options_parse(json, size, &options, &err);
-    free(json);
-    if (failed != 0) {
-        napi_throw_type_error(env, NULL, err.text);
+    if (options_parse(json, size, &options, &err) != 0) {
+        if (err.kind == ERROR_OPTIONS)
+            napi_throw_type_error(env, NULL, err.text);
+        else
+            napi_throw_error(env, NULL, err.text);
         return NULL;
     }
     struct strvec notices = {0};

@@ -151,10 +151,8 @@ static struct bound_run *bind_run(napi_env env, struct bound_session *owner, nap
 }
 
 napi_value run_binding_start(napi_env env, napi_callback_info info) {
-    size_t argc = 2;
     napi_value argv[2];
-    napi_get_cb_info(env, info, &argc, argv, NULL, NULL);
-    struct bound_session *owner = argc == 2 ? bound_session_of(env, argv[0]) : NULL;
+    struct bound_session *owner = js_arguments(env, info, 2, argv) ? bound_session_of(env, argv[0]) : NULL;
     if (owner == NULL || owner->session == NULL || owner->disposing) {
         napi_throw_error(env, NULL, "the sandbox was disposed");
         return NULL;

@@ -144,12 +144,10 @@ static struct session *start_session(napi_env env, napi_value options, struct bo
 }
 
 napi_value session_binding_start(napi_env env, napi_callback_info info) {
-    size_t argc = 2;
     napi_value argv[2];
     napi_value external = NULL;
     struct error err = {0};
-    napi_get_cb_info(env, info, &argc, argv, NULL, NULL);
-    struct bound_session *bound = argc == 2 ? calloc(1, sizeof *bound) : NULL;
+    struct bound_session *bound = js_arguments(env, info, 2, argv) ? calloc(1, sizeof *bound) : NULL;
     if (bound == NULL) {
         napi_throw_error(env, NULL, "startSession: expected (options, started), and memory");
         return NULL;
@@ -181,20 +179,16 @@ struct bound_session *bound_session_of(napi_env env, napi_value value) {
 }
 
 napi_value session_binding_stop(napi_env env, napi_callback_info info) {
-    size_t argc = 2;
     napi_value argv[2];
-    napi_get_cb_info(env, info, &argc, argv, NULL, NULL);
-    struct bound_session *bound = argc == 2 ? bound_session_of(env, argv[0]) : NULL;
+    struct bound_session *bound = js_arguments(env, info, 2, argv) ? bound_session_of(env, argv[0]) : NULL;
     if (bound != NULL && bound->session != NULL && !bound->disposing)
         session_stop(bound->session, (uint64_t)js_number(env, argv[1], 0));
     return NULL;
 }
 
 napi_value session_binding_dispose(napi_env env, napi_callback_info info) {
-    size_t argc = 2;
     napi_value argv[2];
-    napi_get_cb_info(env, info, &argc, argv, NULL, NULL);
-    struct bound_session *bound = argc == 2 ? bound_session_of(env, argv[0]) : NULL;
+    struct bound_session *bound = js_arguments(env, info, 2, argv) ? bound_session_of(env, argv[0]) : NULL;
     if (bound == NULL || bound->disposing || bound->session == NULL) {
         napi_throw_error(env, NULL, "disposeSession: expected (a session that was not disposed, disposed)");
         return NULL;

@@ -18,6 +18,9 @@ napi_value session_binding_stop(napi_env env, napi_callback_info info);
  * maybe. */
 napi_value session_binding_dispose(napi_env env, napi_callback_info info);
 
+/* optionSchema() → string: the table of known keys (options_schema_json). */
+napi_value policy_binding_schema(napi_env env, napi_callback_info info);
+
 /*
  * makePolicy(document) → {handle, notices}: a policy for any number of runs, and what of it has no effect
  * yet. Throws a TypeError whose message begins with the option's path.

@@ -37,6 +37,7 @@ static const struct {
     {"move_mount", SYS_move_mount},
     {"fsopen", SYS_fsopen},
     {"mount_setattr", SYS_mount_setattr},
+    {"openat2", SYS_openat2},
 };
 #define CALLS (sizeof calls / sizeof calls[0])
 
