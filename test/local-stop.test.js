@@ -1,10 +1,11 @@
 'use strict';
 
 const { spawn } = require('node:child_process');
-const { getEventListeners, once } = require('node:events');
+const { once } = require('node:events');
 const { setTimeout: sleep } = require('node:timers/promises');
 const t = require('tap');
 const { LocalMachine } = require('../lib/local-machine');
+const { collectWarnings, testAbortAfterTheEnd } = require('./helpers/every-machine');
 const { blockLoop, eventually, isAlive } = require('./helpers/processes');
 
 const machine = new LocalMachine();
@@ -127,17 +128,9 @@ t.test('an abort', async (t) => {
     controller.abort();
     t.match(await running, { exitCode: undefined, timedOut: true, terminated: true });
   });
-  t.test('after the end changes nothing and finds no listener', async (t) => {
-    const controller = new AbortController();
-    t.match(await sh('exit 3', { signal: controller.signal }), { exitCode: 3 });
-    t.same(getEventListeners(controller.signal, 'abort'), []);
-    controller.abort();
-  });
+  testAbortAfterTheEnd(t, machine);
   t.test('stops every run that shares its signal, without a warning', async (t) => {
-    const warnings = [];
-    const onWarning = (warning) => warnings.push(warning.message);
-    process.on('warning', onWarning);
-    t.teardown(() => process.off('warning', onWarning));
+    const warnings = collectWarnings(t);
     const controller = new AbortController();
     const runs = Array.from({ length: 20 }, () => machine.run(['sleep', '60'], { signal: controller.signal }));
     controller.abort();

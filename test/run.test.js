@@ -1,11 +1,11 @@
 'use strict';
 // What a sandboxed command gets and gives back: arguments, directory, environment, stdin, output, exit code.
 
-const { AsyncLocalStorage } = require('node:async_hooks');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const t = require('tap');
+const { testOutputCallback } = require('./helpers/every-machine');
 const { startMachine } = require('./helpers/sandbox');
 
 const MIB = 2 ** 20;
@@ -261,29 +261,7 @@ t.test('a sandboxed run', async (t) => {
       await collect('seq 300000; seq 300000 >&2');
       await collect('seq 200000 & seq 200000 >&2; wait');
     });
-    t.test('keeps its async context', async (t) => {
-      const storage = new AsyncLocalStorage();
-      const seen = [];
-      const onOutput = () => seen.push(storage.getStore());
-      const runs = ['one', 'two'].map((name) => storage.run(name, () => sh('sleep 0.1; echo', { onOutput })));
-      await Promise.all(runs);
-      t.same(seen.sort(), ['one', 'two']);
-    });
-    t.test('that fails is reported once, and output goes on', async (t) => {
-      const warnings = [];
-      const onWarning = (warning) => warnings.push(warning);
-      process.on('warning', onWarning);
-      t.teardown(() => process.off('warning', onWarning));
-      const fail = (what) => {
-        throw what;
-      };
-      const failures = [() => fail(new Error('sync')), async () => fail(new Error('async')), () => fail('text')];
-      for (const onOutput of failures) {
-        t.equal((await sh('echo 1; sleep 0.1; echo 2', { onOutput })).stdout, '1\n2\n');
-      }
-      const messages = warnings.map(({ name, message }) => `${name}: ${message}`);
-      t.same(messages, ['sync', 'async', 'text'].map((text) => `OsSandboxWarning: onOutput failed: ${text}`));
-    });
+    testOutputCallback(t, machine);
     t.test('may start a run of its own', async (t) => {
       let inner;
       await sh('echo go', { onOutput: () => (inner = sh('echo inner')) });
