@@ -6,7 +6,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 # Library-free files only: archives made for glibc do not link with musl.
-base_sources='csrc/base/path.c'
+base_sources='csrc/base/path.c csrc/base/glob.c csrc/base/socket_list.c'
 sources="$(node scripts/list-sources.js csrc/exec) $base_sources"
 
 if [ "${1:-}" = --inputs ]; then

@@ -1,7 +1,13 @@
 #include "command/environment.h"
 
+#include <ctype.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/cleanup.h"
+#include "base/socket_list.h"
+#include "platform/resolve.h"
 
 static bool is_named(const struct strvec *own, const char *variable) {
     size_t length = strcspn(variable, "=");
@@ -22,4 +28,113 @@ int env_merge(char *const *ambient, const struct strvec *own, struct strvec *out
         if (strchr(own->items[i], '=') != NULL)
             result = strvec_push(out, own->items[i]);
     return result;
+}
+
+static bool is_allowed(const char *path, const struct strvec *allowed) {
+    struct resolved_path file = {0};
+    struct error err = {0};
+    if (path[0] != '/')
+        return false;
+    bool has = socket_list_has(allowed->items, allowed->count, path);
+    if (!has && path_resolve(path, &file, &err) == RESOLVE_FOUND)
+        has = socket_list_has(allowed->items, allowed->count, file.path);
+    resolved_path_clear(&file);
+    return has;
+}
+
+/* ssh-agent(1) */
+static bool path_is_reachable(const char *value, const struct strvec *allowed) {
+    return value[0] == '\0' || is_allowed(value, allowed);
+}
+
+/* docker(1): other schemes than unix name no socket of this host. */
+static bool url_is_reachable(const char *value, const struct strvec *allowed) {
+    static const char scheme[] = "unix://";
+    size_t length = sizeof scheme - 1;
+    return strncmp(value, scheme, length) != 0 || is_allowed(value + length, allowed);
+}
+
+static int hex_digit(char digit) {
+    return isdigit((unsigned char)digit)    ? digit - '0'
+           : isxdigit((unsigned char)digit) ? (digit | 0x20) - 'a' + 10
+                                            : -1;
+}
+
+/* A value of a D-Bus address, of which a byte can be written %HH. NULL: malformed, or out of memory. */
+static char *dbus_unescape(const char *value, size_t length) {
+    char *plain = malloc(length + 1);
+    char *to = plain;
+    for (const char *end = value + length; plain != NULL && value < end; value++) {
+        bool escape = *value == '%';
+        int high = escape && end - value > 2 ? hex_digit(value[1]) : -1;
+        int low = high >= 0 ? hex_digit(value[2]) : -1;
+        if (escape && (low < 0 || high + low == 0)) {
+            free(plain);
+            return NULL;
+        }
+        *to++ = escape ? (char)(high << 4 | low) : *value;
+        value += escape ? 2 : 0;
+    }
+    if (plain != NULL)
+        *to = '\0';
+    return plain;
+}
+
+/* The path of one address behind its "unix:", up to its end, is allowed. */
+static bool dbus_path_is_allowed(const char *at, const char *end, const struct strvec *allowed) {
+    static const char key[] = "path=";
+    while (at < end) {
+        size_t length = strcspn(at, ",;");
+        if (length >= sizeof key - 1 && strncmp(at, key, sizeof key - 1) == 0) {
+            cleanup_free char *path = dbus_unescape(at + sizeof key - 1, length - (sizeof key - 1));
+            return path != NULL && is_allowed(path, allowed);
+        }
+        at += length + 1;
+    }
+    return false;
+}
+
+/* "Server Addresses" of the D-Bus specification: several, each "transport:key=value,…", apart by ";". */
+static bool dbus_is_reachable(const char *value, const struct strvec *allowed) {
+    static const char transport[] = "unix:";
+    bool names_socket = false;
+    for (const char *at = value; *at != '\0';) {
+        const char *end = at + strcspn(at, ";");
+        if (strncmp(at, transport, sizeof transport - 1) == 0) {
+            names_socket = true;
+            if (dbus_path_is_allowed(at + sizeof transport - 1, end, allowed))
+                return true;
+        }
+        at = *end == ';' ? end + 1 : end;
+    }
+    return !names_socket;
+}
+
+static const struct {
+    const char *name;
+    bool (*is_reachable)(const char *value, const struct strvec *allowed);
+} socket_variables[] = {{"SSH_AUTH_SOCK", path_is_reachable},
+                        {"DBUS_SESSION_BUS_ADDRESS", dbus_is_reachable},
+                        {"DOCKER_HOST", url_is_reachable}};
+
+static bool is_withheld(const char *variable, const struct strvec *allowed) {
+    for (size_t i = 0; i < sizeof socket_variables / sizeof socket_variables[0]; i++) {
+        size_t length = strlen(socket_variables[i].name);
+        if (strncmp(variable, socket_variables[i].name, length) == 0 && variable[length] == '=')
+            return !socket_variables[i].is_reachable(variable + length + 1, allowed);
+    }
+    return false;
+}
+
+void env_withhold_sockets(struct strvec *env, const struct strvec *own, const struct strvec *allowed) {
+    size_t kept = 0;
+    for (size_t i = 0; i < env->count; i++) {
+        if (is_withheld(env->items[i], allowed) && !is_named(own, env->items[i]))
+            free(env->items[i]);
+        else
+            env->items[kept++] = env->items[i];
+    }
+    env->count = kept;
+    if (env->items != NULL)
+        env->items[kept] = NULL;
 }

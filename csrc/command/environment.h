@@ -1,4 +1,4 @@
-/* A command's environment: the ambient one with the run's own variables on top. Pure. */
+/* A command's environment: the ambient one with the run's own variables on top. */
 #ifndef OS_SANDBOX_COMMAND_ENVIRONMENT_H
 #define OS_SANDBOX_COMMAND_ENVIRONMENT_H
 
@@ -6,8 +6,15 @@
 
 /*
  * Appends the ambient variables (NULL-terminated, as environ(7); NULL: none) that own does not name, then
- * own's. An item of own without "=" takes its variable away. 0, or -1: out of memory.
+ * own's. An item of own without "=" takes its variable away. 0, or -1: out of memory. Pure.
  */
 int env_merge(char *const *ambient, const struct strvec *own, struct strvec *out);
+
+/*
+ * Takes variables away that lead programs to unix sockets which a command cannot reach: SSH_AUTH_SOCK,
+ * DBUS_SESSION_BUS_ADDRESS, DOCKER_HOST. Those that own names stay, and those of which a socket is in the
+ * list (base/socket_list.h), as written or where its symlinks lead.
+ */
+void env_withhold_sockets(struct strvec *env, const struct strvec *own, const struct strvec *allowed);
 
 #endif

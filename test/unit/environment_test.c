@@ -1,6 +1,9 @@
 #include "command/environment.h"
 #include "tap.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 static void merges(const char *name, char *const *ambient, const char *const *own, const char *wanted) {
     struct strvec items = {0};
     struct strvec out = {0};
@@ -17,7 +20,102 @@ static void merges(const char *name, char *const *ambient, const char *const *ow
 
 #define OWN(...) ((const char *const[]){__VA_ARGS__, NULL})
 
+struct row {
+    const char *variable;
+    bool stays;
+};
+
+static void withholds(void) {
+    static char agent[] = "/nowhere/agent";
+    static char bus[] = "/nowhere/bus dir/";
+    static char glob[] = "/nowhere/docker*.sock";
+    struct strvec allowed = {.items = (char *[]){agent, bus, glob}, .count = 3};
+    static const struct row rows[] = {
+        {"SSH_AUTH_SOCK=/nowhere/agent", true},
+        {"SSH_AUTH_SOCK=/nowhere/agent2", false},
+        {"SSH_AUTH_SOCK=nowhere/agent", false},
+        {"SSH_AUTH_SOCK=", true},
+        {"SSH_AUTH_SOCKET=/nowhere/x", true},
+        {"SSH_AGENT_PID=7", true},
+        {"DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere/bus%20dir/s", true},
+        {"DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere/bus dir/s,guid=0a", true},
+        {"DBUS_SESSION_BUS_ADDRESS=unix:guid=0a,path=/nowhere/bus%20dir/s", true},
+        {"DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1/bus", false},
+        {"DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1/bus;unix:path=/nowhere/bus%20dir/s", true},
+        {"DBUS_SESSION_BUS_ADDRESS=unix:path=/run/a;unix:guid=path,path=/run/b;", false},
+        {"DBUS_SESSION_BUS_ADDRESS=unix:abstract=/nowhere/agent", false},
+        {"DBUS_SESSION_BUS_ADDRESS=unix:runtime=yes", false},
+        {"DBUS_SESSION_BUS_ADDRESS=unix:", false},
+        {"DBUS_SESSION_BUS_ADDRESS=unix:path=%2fnowhere%2Fagent", true},
+        {"DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere/agent%00", false},
+        {"DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere/agen%7", false},
+        {"DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere/agent%", false},
+        {"DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere/agent%xy", false},
+        {"DBUS_SESSION_BUS_ADDRESS=tcp:host=localhost,port=1", true},
+        {"DBUS_SESSION_BUS_ADDRESS=", true},
+        {"DOCKER_HOST=unix:///nowhere/docker-1.sock", true},
+        {"DOCKER_HOST=unix:///var/run/docker.sock", false},
+        {"DOCKER_HOST=unix://docker.sock", false},
+        {"DOCKER_HOST=tcp://127.0.0.1:2375", true},
+        {"DOCKER_HOST=ssh://root@host", true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct strvec env = {0};
+        struct strvec own = {0};
+        strvec_push(&env, "A=1");
+        strvec_push(&env, rows[i].variable);
+        strvec_push(&env, "B=2");
+        env_withhold_sockets(&env, &own, &allowed);
+        ok(env.count == (rows[i].stays ? 3 : 2) && strcmp(env.items[env.count - 1], "B=2") == 0 &&
+               env.items[env.count] == NULL,
+           "%s %s", rows[i].variable, rows[i].stays ? "stays" : "is withheld");
+        strvec_clear(&env);
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(rows[i].variable, "="), rows[i].variable);
+        strvec_push(&own, rows[i].variable);
+        strvec_push(&env, rows[i].variable);
+        env_withhold_sockets(&env, &own, &allowed);
+        ok(env.count == 1, "and stays where the run itself gives %s", name);
+        strvec_clear(&env);
+        strvec_clear(&own);
+    }
+}
+
+/* A variable may name a socket by another path than the list does. */
+static void follows_links(void) {
+    char top[] = "/var/tmp/os-sandbox-environment-XXXXXX";
+    char file[128];
+    char link[128];
+    char variable[160];
+    if (mkdtemp(top) == NULL)
+        return;
+    snprintf(file, sizeof file, "%s/file", top);
+    snprintf(link, sizeof link, "%s/link", top);
+    snprintf(variable, sizeof variable, "SSH_AUTH_SOCK=%s", link);
+    FILE *made = fopen(file, "we");
+    if (made != NULL)
+        fclose(made);
+    struct strvec allowed = {.items = (char *[]){file}, .count = 1};
+    struct strvec env = {0};
+    struct strvec own = {0};
+    ok(symlink(file, link) == 0, "there is a symlink to an allowed socket");
+    strvec_push(&env, variable);
+    env_withhold_sockets(&env, &own, &allowed);
+    is_int((long long)env.count, 1, "a variable that names the symlink stays");
+    allowed.count = 0;
+    env_withhold_sockets(&env, &own, &allowed);
+    is_int((long long)env.count, 0, "unless nothing is allowed");
+    env_withhold_sockets(&env, &own, &allowed);
+    is_int((long long)env.count, 0, "an empty environment is no problem");
+    strvec_clear(&env);
+    unlink(link);
+    unlink(file);
+    rmdir(top);
+}
+
 int main(void) {
+    withholds();
+    follows_links();
     static char a[] = "A=1";
     static char b[] = "AB=2";
     static char odd[] = "NOVALUE";

@@ -1,0 +1,339 @@
+#include "base/glob.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GLOB_MAX 4096
+/* Braces in braces. */
+#define DEPTH_MAX 32
+/* A byte that is no UTF-8 is a character of its own, above all others. */
+#define STRAY_BYTE 0x80000000u
+
+bool glob_has_magic(const char *pattern) {
+    return strpbrk(pattern, "*?[{") != NULL;
+}
+
+char *glob_escape(const char *path) {
+    char *escaped = malloc(2 * strlen(path) + 1);
+    char *to = escaped;
+    for (; escaped != NULL && *path != '\0'; path++) {
+        if (strchr("*?[{\\", *path) != NULL)
+            *to++ = '\\';
+        *to++ = *path;
+    }
+    if (escaped != NULL)
+        *to = '\0';
+    return escaped;
+}
+
+/* The character at *at, which moves behind it. Not to be called at the end. */
+static uint32_t next_character(const char **at) {
+    static const struct {
+        unsigned char mask, lead;
+        uint32_t least;
+    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+    const unsigned char *bytes = (const unsigned char *)*at;
+    for (size_t length = 1; length <= sizeof forms / sizeof forms[0]; length++) {
+        if ((bytes[0] & forms[length - 1].mask) != forms[length - 1].lead)
+            continue;
+        uint32_t value = bytes[0] & (unsigned char)~forms[length - 1].mask;
+        size_t i = 1;
+        for (; i < length && (bytes[i] & 0xc0) == 0x80; i++)
+            value = value << 6 | (bytes[i] & 0x3fu);
+        if (i < length || value < forms[length - 1].least)
+            break;
+        *at += length;
+        return value;
+    }
+    *at += 1;
+    return STRAY_BYTE | bytes[0];
+}
+
+static const struct {
+    const char *name;
+    int (*has)(int);
+} classes[] = {{"[:alnum:]", isalnum}, {"[:alpha:]", isalpha}, {"[:blank:]", isblank},
+               {"[:cntrl:]", iscntrl}, {"[:digit:]", isdigit}, {"[:graph:]", isgraph},
+               {"[:lower:]", islower}, {"[:print:]", isprint}, {"[:punct:]", ispunct},
+               {"[:space:]", isspace}, {"[:upper:]", isupper}, {"[:xdigit:]", isxdigit}};
+
+/* A class by name at *at, which moves behind it. False where there is none. */
+static bool read_class(const char **at, uint32_t wanted, bool *found) {
+    if (strncmp(*at, "[:", 2) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
+        size_t length = strlen(classes[i].name);
+        if (strncmp(*at, classes[i].name, length) != 0)
+            continue;
+        *at += length;
+        *found = *found || (wanted < 0x80 && classes[i].has((int)wanted) != 0);
+        return true;
+    }
+    return false;
+}
+
+/* One end of a range at *at. False where there is none: the pattern is malformed. */
+static bool read_end(const char **at, uint32_t *out) {
+    if (**at == '\\')
+        ++*at;
+    /* Collating symbols and equivalences, as "[[.x.]]", are not of this language. */
+    if (**at == '\0' || **at == '/' || (**at == '[' && strchr(":.=", (*at)[1]) != NULL && (*at)[1] != '\0'))
+        return false;
+    *out = next_character(at);
+    return true;
+}
+
+/*
+ * A set behind its "[": *at moves behind the "]", *found says whether the wanted character is in it. False
+ * where it is malformed, or open at the end of its component.
+ */
+static bool read_set(const char **at, uint32_t wanted, bool *found) {
+    bool negated = **at == '!' || **at == '^';
+    *at += negated;
+    *found = false;
+    for (bool first = true; **at != ']' || first; first = false) {
+        uint32_t low;
+        if (read_class(at, wanted, found))
+            continue;
+        if (!read_end(at, &low))
+            return false;
+        uint32_t high = low;
+        if (**at == '-' && (*at)[1] != ']') {
+            ++*at;
+            if (!read_end(at, &high))
+                return false;
+        }
+        *found = *found || (low <= wanted && wanted <= high);
+    }
+    ++*at;
+    *found = *found != negated;
+    return true;
+}
+
+enum kind { LITERAL, ANY, SET, STAR, GLOBSTAR, OPEN, COMMA, CLOSE, END };
+
+struct token {
+    uint32_t value; /* LITERAL: the character; SET: where it begins in the pattern; COMMA: the index of its
+                       CLOSE */
+    uint16_t next;  /* OPEN, COMMA: the index of the next COMMA of the same braces; 0: none */
+    uint16_t kind;
+};
+
+struct compiled {
+    const char *pattern;
+    struct token tokens[GLOB_MAX];
+    size_t count; /* the last one is END */
+};
+
+/* Braces that are open while a pattern is compiled. */
+struct braces {
+    struct {
+        uint16_t open;
+        uint16_t last; /* the OPEN, or its last COMMA so far */
+    } levels[DEPTH_MAX];
+    size_t depth;
+};
+
+static void add_comma(struct compiled *out, struct braces *braces, struct token *token) {
+    if (braces->depth == 0)
+        return;
+    uint16_t *last = &braces->levels[braces->depth - 1].last;
+    out->tokens[*last].next = (uint16_t)out->count;
+    *last = (uint16_t)out->count;
+    token->kind = COMMA;
+}
+
+static void close_braces(struct compiled *out, struct braces *braces, struct token *token) {
+    if (braces->depth == 0)
+        return;
+    struct token *open = &out->tokens[braces->levels[--braces->depth].open];
+    if (open->next == 0) {
+        *open = (struct token){.kind = LITERAL, .value = '{'};
+        return;
+    }
+    token->kind = CLOSE;
+    for (size_t comma = open->next; comma != 0; comma = out->tokens[comma].next)
+        out->tokens[comma].value = (uint32_t)out->count;
+}
+
+/* A single * stays within its component; exactly two are more where they are a whole one. */
+static enum kind read_stars(const char **at) {
+    size_t count = 1 + strspn(*at, "*");
+    *at += count - 1;
+    return count == 2 ? GLOBSTAR : STAR;
+}
+
+/* The token at *at, which moves behind it. False: malformed. */
+static bool add_token(struct compiled *out, struct braces *braces, const char **at) {
+    bool ignored;
+    struct token token = {.kind = LITERAL, .value = next_character(at)};
+    switch (token.value) {
+    case '\\':
+        if (**at == '\0')
+            return false;
+        token.value = next_character(at);
+        break;
+    case '?':
+        token.kind = ANY;
+        break;
+    case '*':
+        token.kind = (uint16_t)read_stars(at);
+        break;
+    case '[':
+        token = (struct token){.kind = SET, .value = (uint32_t)(*at - out->pattern)};
+        if (!read_set(at, 0, &ignored))
+            return false;
+        break;
+    case '{':
+        if (braces->depth == DEPTH_MAX)
+            return false;
+        token.kind = OPEN;
+        braces->levels[braces->depth].open = braces->levels[braces->depth].last = (uint16_t)out->count;
+        braces->depth++;
+        break;
+    case ',':
+        add_comma(out, braces, &token);
+        break;
+    case '}':
+        close_braces(out, braces, &token);
+        break;
+    default:
+        break;
+    }
+    out->tokens[out->count++] = token;
+    return true;
+}
+
+static bool compile(const char *pattern, struct compiled *out) {
+    struct braces braces = {.depth = 0};
+    out->pattern = pattern;
+    out->count = 0;
+    if (strlen(pattern) >= GLOB_MAX)
+        return false;
+    for (const char *at = pattern; *at != '\0';)
+        if (!add_token(out, &braces, &at))
+            return false;
+    out->tokens[out->count++] = (struct token){.kind = END};
+    return braces.depth == 0;
+}
+
+/*
+ * The pattern is run as a nondeterministic automaton: a set of tokens that may be next, each in one or more
+ * of these ways.
+ */
+enum {
+    HERE = 1,    /* the token is to match what comes now */
+    WITHIN = 2,  /* GLOBSTAR: components are being passed over */
+    SKIPPED = 4, /* a "**" has matched no component: the slash behind it may be left out */
+};
+
+/* Everything that is reached without a character: always forward. starts, ends: of a component, at this
+ * place. */
+static void close_states(const struct compiled *glob, unsigned char *states, bool starts, bool ends) {
+    for (size_t i = 0; i < glob->count; i++) {
+        const struct token *token = &glob->tokens[i];
+        const unsigned char state = states[i];
+        if (state == 0)
+            continue;
+        switch ((enum kind)token->kind) {
+        case OPEN:
+            states[i + 1] |= state;
+            for (size_t comma = token->next; comma != 0; comma = glob->tokens[comma].next)
+                states[comma + 1] |= state;
+            break;
+        case COMMA:
+            states[token->value + 1] |= state;
+            break;
+        case CLOSE:
+            states[i + 1] |= state;
+            break;
+        case STAR:
+            states[i + 1] |= state & HERE;
+            break;
+        case GLOBSTAR:
+            states[i + 1] |= state & HERE;
+            if ((state & WITHIN) && ends)
+                states[i + 1] |= HERE;
+            if ((state & HERE) && starts) {
+                states[i] |= WITHIN;
+                states[i + 1] |= SKIPPED;
+            }
+            break;
+        case LITERAL:
+            if ((state & SKIPPED) && token->value == '/')
+                states[i + 1] |= HERE;
+            break;
+        case ANY:
+        case SET:
+        case END:
+            break;
+        }
+    }
+}
+
+static bool takes(const struct compiled *glob, const struct token *token, uint32_t character) {
+    if (token->kind == LITERAL)
+        return token->value == character;
+    const char *set = glob->pattern + token->value;
+    bool found = true;
+    return character != '/' &&
+           (token->kind == ANY || (token->kind == SET && read_set(&set, character, &found))) && found;
+}
+
+/* False where nothing is left that could match. */
+static bool step(const struct compiled *glob, const unsigned char *states, uint32_t character,
+                 unsigned char *next) {
+    unsigned char any = 0;
+    memset(next, 0, glob->count);
+    for (size_t i = 0; i < glob->count; i++) {
+        const struct token *token = &glob->tokens[i];
+        bool star = token->kind == STAR || token->kind == GLOBSTAR;
+        next[i] |= states[i] & WITHIN;
+        any |= next[i];
+        if ((states[i] & HERE) == 0)
+            continue;
+        if (star && character != '/')
+            any |= next[i] |= HERE;
+        else if (takes(glob, token, character))
+            any |= next[i + 1] |= HERE;
+    }
+    return any != 0;
+}
+
+/*
+ * A slash behind the path is tried too: "**" at the end may match no component, and then the slash before it
+ * has nothing to match ("/a/" and a "**" is "/a").
+ */
+static bool run(const struct compiled *glob, const char *path) {
+    unsigned char sets[2][GLOB_MAX] = {{HERE}};
+    unsigned char *states = sets[0];
+    unsigned char *next = sets[1];
+    const size_t last = glob->count - 1;
+    const char *at = path;
+    for (bool starts = false; *at != '\0';) {
+        close_states(glob, states, starts, *at == '/');
+        uint32_t character = next_character(&at);
+        starts = character == '/';
+        if (!step(glob, states, character, next))
+            return false;
+        unsigned char *swapped = states;
+        states = next;
+        next = swapped;
+    }
+    const bool is_root = strcmp(path, "/") == 0;
+    close_states(glob, states, is_root, true);
+    if (states[last] & (HERE | (is_root ? SKIPPED : 0)))
+        return true;
+    if (!step(glob, states, '/', next))
+        return false;
+    close_states(glob, next, true, false);
+    return (next[last] & SKIPPED) != 0;
+}
+
+bool glob_match(const char *pattern, const char *path) {
+    struct compiled glob;
+    return compile(pattern, &glob) ? run(&glob, path) : strcmp(pattern, path) == 0;
+}
