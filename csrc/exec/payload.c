@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAYLOAD_MAGIC 0x31504f53u /* "SOP1" */
+#define PAYLOAD_MAGIC 0x32504f53u /* "SOP2" */
 
 struct writer {
     char *data;
@@ -81,6 +81,13 @@ void *payload_encode(const struct payload *payload, size_t *size) {
     }
     put_strings(&out, payload->read_denied, payload->read_denied_count);
     put_strings(&out, payload->write_denied, payload->write_denied_count);
+    put_u32(&out, payload->supervision);
+    put_u32(&out, (uint32_t)payload->reason_count);
+    for (size_t i = 0; i < payload->reason_count; i++) {
+        put_string(&out, payload->reasons[i].path);
+        put_string(&out, payload->reasons[i].why);
+    }
+    put_strings(&out, payload->unix_sockets, payload->unix_socket_count);
     put_u32(&out, (uint32_t)payload->arguments_size);
     put_bytes(&out, payload->arguments, payload->arguments_size);
     if (out.failed) {
@@ -191,6 +198,16 @@ int payload_decode(const void *data, size_t size, struct payload *out) {
     }
     out->read_denied = take_strings(&in, &out->read_denied_count);
     out->write_denied = take_strings(&in, &out->write_denied_count);
+    out->supervision = take_u32(&in);
+    out->reason_count = take_count(&in, 2 * (sizeof(uint32_t) + 1));
+    out->reasons = calloc(out->reason_count + 1, sizeof *out->reasons);
+    if (out->reasons == NULL)
+        in.failed = true;
+    for (size_t i = 0; !in.failed && i < out->reason_count; i++) {
+        out->reasons[i].path = take_string(&in);
+        out->reasons[i].why = take_string(&in);
+    }
+    out->unix_sockets = take_strings(&in, &out->unix_socket_count);
     out->arguments_size = take_u32(&in);
     out->arguments_offset = in.at;
     out->arguments = take_bytes(&in, out->arguments_size);
@@ -207,5 +224,7 @@ void payload_release(struct payload *payload) {
     free(payload->mounts);
     free(payload->read_denied);
     free(payload->write_denied);
+    free(payload->reasons);
+    free(payload->unix_sockets);
     *payload = (struct payload){0};
 }

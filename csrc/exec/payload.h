@@ -26,6 +26,21 @@ struct payload_limit {
 
 #define PAYLOAD_LIMITS_MAX 32
 
+/* What the run's supervisor does; 0: there is none, only the static filter. */
+enum supervision {
+    SUPERVISE_FILTER = 1u << 0,     /* the supervisor makes what has a socket's address */
+    SUPERVISE_PATHS = 1u << 1,      /* and what changes files */
+    SUPERVISE_READS = 1u << 2,      /* opens for reading are looked at, too */
+    SUPERVISE_OPTIONAL = 1u << 3,   /* a probe: what cannot be had here is told, and no failure */
+    SUPERVISE_UNFILTERED = 1u << 4, /* this kernel has no filters either */
+};
+
+/* Why a path is denied, as a violation says it. */
+struct payload_reason {
+    const char *path; /* real; the rule holds for everything below it, the longest one counts */
+    const char *why;
+};
+
 struct payload {
     const char *bwrap; /* absolute path */
     const char *cwd;
@@ -44,6 +59,11 @@ struct payload {
     char **write_denied;    /* or at least read-only */
     size_t read_denied_count;
     size_t write_denied_count;
+    uint32_t supervision; /* enum supervision */
+    struct payload_reason *reasons;
+    size_t reason_count;
+    char **unix_sockets; /* where a command may connect: absolute paths, folders, or globs (base/glob.h) */
+    size_t unix_socket_count;
     uint32_t mask_count;   /* how many descriptors from LAUNCH_FD_FIRST_MASK on bwrap wants */
     const char *arguments; /* bwrap's, NUL-separated, up to the end of the payload */
     size_t arguments_size;

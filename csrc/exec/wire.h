@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define WIRE_VERSION 1u
+#define WIRE_VERSION 2u
 
 /* The agent's end of the addon's socket. */
 #define AGENT_SOCKET_FD 3
@@ -16,7 +16,14 @@
 enum agent_request_type { AGENT_START = 1, AGENT_STOP = 2 };
 
 /* What AGENT_START carries by SCM_RIGHTS, in this order. */
-enum agent_start_fd { START_FD_PAYLOAD, START_FD_STDIN, START_FD_STDOUT, START_FD_STDERR, START_FD_COUNT };
+enum agent_start_fd {
+    START_FD_PAYLOAD,
+    START_FD_STDIN,
+    START_FD_STDOUT,
+    START_FD_STDERR,
+    START_FD_EVENTS, /* the write end of the run's event pipe: for the supervisor alone */
+    START_FD_COUNT
+};
 
 struct agent_request {
     uint32_t version;
@@ -30,16 +37,19 @@ struct agent_request {
 enum agent_start_flags {
     START_SESSION = 1u << 0,    /* enter the session's namespaces; else bwrap makes all of them */
     START_MOUNT_PLAN = 1u << 1, /* mount the plan before bwrap starts, whose arguments then hold none of it */
+    START_SUPERVISED = 1u << 2, /* with a supervisor */
 };
 
 /* Agent → addon. The text is cut to what is used when sent. */
 enum agent_event_type { AGENT_READY = 1, AGENT_ENDED = 2 };
 
 enum agent_ended_flags {
-    ENDED_FAILED = 1u << 0,      /* the sandbox itself failed: text says why, status means nothing */
-    ENDED_TIMED_OUT = 1u << 1,   /* the deadline stopped it */
-    ENDED_UNSTARTED = 1u << 2,   /* stopped before there was a command: status means nothing */
-    ENDED_UNCONFIRMED = 1u << 3, /* KILL was sent, and something is still there (in the kernel, or traced) */
+    ENDED_FAILED = 1u << 0,       /* the sandbox itself failed: text says why, status means nothing */
+    ENDED_TIMED_OUT = 1u << 1,    /* the deadline stopped it */
+    ENDED_UNSTARTED = 1u << 2,    /* stopped before there was a command: status means nothing */
+    ENDED_UNCONFIRMED = 1u << 3,  /* KILL was sent, and something is still there (in the kernel, or traced) */
+    ENDED_UNSUPERVISED = 1u << 4, /* a probe found no notifications here: only the static filter can be had */
+    ENDED_UNFILTERED = 1u << 5,   /* nor that one */
 };
 
 enum agent_ready_flags {
@@ -59,12 +69,34 @@ struct agent_event {
 };
 
 /* Stage → agent, on the run's own socket. */
-enum stage_event_type { STAGE_HELLO = 1, STAGE_EXIT = 2, STAGE_ERROR = 3 };
+enum stage_event_type {
+    STAGE_HELLO = 1,
+    STAGE_EXIT = 2,
+    STAGE_ERROR = 3,
+    STAGE_UNSUPERVISED = 4, /* of a probe; text says why */
+    STAGE_UNFILTERED = 5,   /* of a probe; text says why */
+};
 
 struct stage_event {
     uint32_t type;
     int32_t status; /* STAGE_EXIT: exit code, 128+n for a signal */
     char text[AGENT_TEXT_MAX];
+};
+
+/*
+ * Stage → supervisor, on a socket of their own, once the filter is there: numbers of the stage's descriptors,
+ * which the supervisor takes by pidfd_getfd(2) (a message with descriptors would itself be a notified call).
+ * The supervisor's answer is an errno; after 0 the stage goes on.
+ */
+struct supervisor_hello {
+    int32_t listener;  /* -1: there can be none here */
+    int32_t unix_diag; /* a NETLINK_SOCK_DIAG socket of the run's network; -1: none */
+    uint64_t sample;   /* where the stage's memory holds SUPERVISOR_SAMPLE: whether it can be read */
+};
+#define SUPERVISOR_SAMPLE 0x6f732d73616e6462u
+
+struct supervisor_ready {
+    int32_t status;
 };
 
 /* Agent → stage: a signal for the command's process group. */
@@ -82,7 +114,8 @@ enum launch_fd {
     LAUNCH_FD_STDOUT = 7,
     LAUNCH_FD_STDERR = 8,
     LAUNCH_FD_PAYLOAD = 9,
-    LAUNCH_FD_FIRST_MASK = 10, /* one descriptor of /dev/null per masked file */
+    LAUNCH_FD_SUPERVISOR = 10, /* the stage's end of the socket to its supervisor */
+    LAUNCH_FD_FIRST_MASK = 11, /* one descriptor of /dev/null per masked file */
 };
 
 #define LAUNCH_HELPER_PATH "/proc/self/fd/5"

@@ -8,6 +8,9 @@ static char *env_items[] = {(char[]){"PATH=/bin"}, NULL};
 static struct payload_mount mount_items[] = {
     {.kind = MOUNT_READ_ONLY, .device = 1ull << 40, .inode = 42, .path = "/w/d"}};
 
+static struct payload_reason reason_items[] = {{"/w/d", "denied by denyWrite"}, {"/proc", ""}};
+static char *socket_items[] = {(char[]){"/run/x.sock"}, NULL};
+
 static const struct payload sample = {
     .bwrap = "/usr/bin/bwrap",
     .cwd = "/w",
@@ -24,6 +27,11 @@ static const struct payload sample = {
     .root_writable = 1,
     .read_denied = argv_items,
     .read_denied_count = 2,
+    .supervision = SUPERVISE_FILTER | SUPERVISE_READS,
+    .reasons = reason_items,
+    .reason_count = 2,
+    .unix_sockets = socket_items,
+    .unix_socket_count = 1,
     .mask_count = 3,
     .arguments = "--bind\0/a\0/b",
     .arguments_size = 13,
@@ -47,6 +55,13 @@ static void round_trip(void) {
            got.root_writable,
        "mounts come back");
     ok(got.read_denied_count == 2 && got.write_denied_count == 0, "denied paths come back");
+    is_int(got.supervision, SUPERVISE_FILTER | SUPERVISE_READS, "what is supervised comes back");
+    ok(got.reason_count == 2 && strcmp(got.reasons[0].path, "/w/d") == 0 &&
+           strcmp(got.reasons[0].why, "denied by denyWrite") == 0 && got.reasons[1].why[0] == '\0',
+       "reasons come back");
+    ok(got.unix_socket_count == 1 && strcmp(got.unix_sockets[0], "/run/x.sock") == 0 &&
+           got.unix_sockets[1] == NULL,
+       "allowed sockets come back");
     is_int(got.mask_count, 3, "the count of masks comes back");
     ok(got.arguments_size == 13 && memcmp(data + got.arguments_offset, "--bind\0/a\0/b", 13) == 0,
        "bwrap's arguments are the payload's end");
