@@ -18,7 +18,10 @@ export interface OsSandboxNetworkOptions {
   allowedDomains?: readonly string[];
   /** The same patterns; beats `allowedDomains`. */
   deniedDomains?: readonly string[];
-  /** Host sockets that a command may connect to. */
+  /**
+   * Unix sockets of the host that a command may connect to: paths, folders, globs. Sockets that were made inside need
+   * no grant.
+   */
   allowUnixSockets?: readonly string[];
   /** Whether a port that a command listens on is opened on the host's loopback too. */
   allowLocalBinding?: boolean;
@@ -41,6 +44,13 @@ export interface OsSandboxOptions {
   filesystem?: OsSandboxFilesystemOptions;
   /** Whether refused attempts are reported. Default: true. */
   monitorViolations?: boolean;
+  /** Whether every refused read is reported too, at a cost of about 10 µs for each file that is opened. Default: false. */
+  monitorReads?: boolean;
+  /**
+   * A file that violations are appended to, as lines of JSON: absolute, `~` or `~/x`. Commands cannot write in it; its
+   * folder must exist. See `ViolationLogLine`.
+   */
+  violationLog?: string;
   /** Keys: `*` for every command, else a substring of the command. Values: substrings of the lines to leave out. */
   ignoreViolations?: Readonly<Record<string, readonly string[]>>;
 }
@@ -55,9 +65,11 @@ export interface OsSandboxGuarantees {
   network: "session" | "per-command";
   backend: "bwrap";
   /** Whether connections to unix sockets of the host are held to `allowUnixSockets`. */
-  unixSockets: "not-enforced";
-  /** Whether refused attempts are reported. */
-  violations: "none";
+  unixSockets: "enforced" | "not-enforced";
+  /** Whether refused attempts are reported: `none` also where `monitorViolations` is false. */
+  violations: "reported" | "none";
+  /** Whether a filter refuses system calls that no command needs: io_uring, keyrings, mounts, user namespaces, … */
+  systemCalls: "filtered" | "unfiltered";
   /** Whether a command can make user namespaces inside the sandbox. */
   userNamespaces: "disabled" | "nested-allowed";
   /** `private`: only the sandbox's own processes. `host-read-only`: the outer /proc, where no fresh one can be mounted. */
@@ -68,12 +80,16 @@ export type OsSandboxStatus =
   | { enabled: true; platform: "darwin" | "linux"; warnings: readonly string[]; guarantees?: OsSandboxGuarantees }
   | { enabled: false; reason: string };
 
-/** One refused attempt of a command. */
+// ---- Violations ------------------------------------------------------------------------------------------------
+
+/** A refused attempt of a command: the first of its operation and its target in a run. Frozen. */
 export interface Violation {
   type: "violation";
-  /** `file-write-create`, `network-outbound`, … */
+  /** `file-write-create`, `file-read-data`, `network-outbound`, … */
   operation: string;
+  /** What a file operation was about; bytes that are not UTF-8 are `\xHH`. */
   path?: string;
+  /** What a connection was about, an address. */
   host?: string;
   port?: number;
   why?: string;
@@ -81,10 +97,43 @@ export interface Violation {
   pid: number;
   /** The name of the process. */
   process: string;
+  /** The same for all violations of one `run()`, different for any other of any sandbox. */
   run: string;
   /** ISO 8601, UTC, with milliseconds. */
   timestamp: string;
 }
+
+export interface CountedViolation extends Violation {
+  /** How often it happened in its run: 1 until the run has ended. */
+  count: number;
+}
+
+/** What the commands of one sandbox were refused, since its start or the last `clear()`. */
+export interface SandboxViolations {
+  /** The last 1,000, oldest first. */
+  list(): CountedViolation[];
+  readonly counts: ViolationCounts;
+  clear(): void;
+}
+
+export interface ViolationCounts {
+  /** How many there were, in the list or not. */
+  events: number;
+  /** Refused attempts: events with their repetitions, and dropped ones. Repetitions are known when a run has ended. */
+  attempts: number;
+  /** Attempts of which no event tells, because a run made too many. */
+  dropped: number;
+}
+
+/**
+ * A line of `violationLog`: a violation as it happens; at the end of its run how often it happened, if more than once;
+ * and, where lines are missing, how many: of one run, where it made too many, else of the log, where it could not be
+ * written.
+ */
+export type ViolationLogLine =
+  | Violation
+  | (Omit<CountedViolation, "type"> & { type: "count" })
+  | { type: "dropped"; run?: string; count: number; timestamp: string };
 
 // ---- Machines --------------------------------------------------------------------------------------------------
 
@@ -107,6 +156,7 @@ export interface RunOptions {
 
 export interface RunResult {
   stdout: string;
+  /** In a sandbox: followed by a block `<sandbox_violations>` where something was refused. */
   stderr: string;
   /** 128 + n for death by signal n, 127 for a program not found, undefined when timed out or aborted before the start. */
   exitCode: number | undefined;
@@ -271,6 +321,12 @@ export declare class OsSandbox {
   /** A sandbox that is off: its machines are plain LocalMachines. */
   static disabled(reason?: string): OsSandbox;
   readonly status: OsSandboxStatus;
+  /** Stays empty where the sandbox is off. */
+  readonly violations: SandboxViolations;
+  /** Listens as with an EventEmitter. A listener that fails becomes a process warning; none keeps the process alive. */
+  on(event: "violation", listener: (violation: Violation) => unknown): this;
+  once(event: "violation", listener: (violation: Violation) => unknown): this;
+  off(event: "violation", listener: (violation: Violation) => unknown): this;
   machine(cwdOrOptions?: MachineLocation): Machine;
   /** The second generation's name. */
   environment(cwdOrOptions?: MachineLocation): Environment;

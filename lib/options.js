@@ -179,4 +179,22 @@ function buildOptionsDocument(options, schema) {
   return { json, onAskHost: /** @type {AskHost | undefined} */ (writer.functions.get('network.onAskHost')) };
 }
 
-module.exports = { buildOptionsDocument };
+/** JSON.stringify, but for a toJSON on some prototype, which would change what is written. @param {any} value */
+function stringify(value) {
+  /** @this {any} @param {string} key */
+  const asItIs = function (key) {
+    return this[key];
+  };
+  return JSON.stringify(value, asItIs);
+}
+
+/**
+ * A sandbox's document with other file rules.
+ * @param {string} document
+ * @param {string} other a document too
+ */
+function withFilesystemOf(document, other) {
+  return stringify({ ...JSON.parse(document), filesystem: JSON.parse(other).filesystem });
+}
+
+module.exports = { buildOptionsDocument, withFilesystemOf };

@@ -1,33 +1,17 @@
 'use strict';
 
+const { degradationsOf, guaranteesOf } = require('./guarantees');
+const { homes } = require('./homes');
 const { loadNative } = require('./native');
 const { Policy, makePolicy } = require('./policy');
 const { unsupportedRuntime } = require('./runtime');
 const { Session } = require('./session');
+const { ViolationLog } = require('./violation-log');
+const { Violations } = require('./violations');
 
 const PRIVATE = Symbol('OsSandbox');
+const VIOLATION = 'violation';
 const REASONS = { dependency: 'missing sandbox dependencies', host: 'sandbox initialization failed' };
-
-/** What each thing that this host refuses means for commands. @type {ReadonlyArray<[string, string]>} */
-const DEGRADATIONS = [
-  ['sessionNetwork', 'this host makes no network namespace for a whole sandbox: each command has its own, and commands do not share localhost'],
-  ['mountedBefore', 'this kernel or host does not let mounts be made by descriptor (Linux 5.12): bwrap mounts by name, and a path that is swapped meanwhile ends the run with an error'],
-  ['disableUserns', 'commands can make user namespaces inside the sandbox: this bwrap (before 0.8) or this host cannot forbid it'],
-  ['freshProc', 'no fresh /proc can be mounted here (in a container: --security-opt systempaths=unconfined): commands see the outer one, read-only'],
-];
-
-/** @param {Session['features']} features */
-function guaranteesOf(features) {
-  return Object.freeze({
-    filesystem: 'enforced',
-    network: features.sessionNetwork ? 'session' : 'per-command',
-    backend: 'bwrap',
-    unixSockets: 'not-enforced',
-    violations: 'none',
-    userNamespaces: features.disableUserns ? 'disabled' : 'nested-allowed',
-    proc: features.freshProc ? 'private' : 'host-read-only',
-  });
-}
 
 /** @param {string} reason */
 function disabledStatus(reason) {
@@ -44,6 +28,8 @@ function makeOsSandbox(classes) {
     #session;
     #policy;
     #status;
+    #listeners;
+    #violations;
 
     /** @param {symbol} key @param {any} status @param {Session} [session] @param {any} [policy] */
     constructor(key, status, session, policy) {
@@ -51,6 +37,9 @@ function makeOsSandbox(classes) {
       this.#status = status;
       this.#session = session;
       this.#policy = policy;
+      const violations = session?.violations ?? new Violations();
+      this.#listeners = violations.listeners;
+      this.#violations = violations.view();
     }
 
     /**
@@ -66,16 +55,17 @@ function makeOsSandbox(classes) {
       } catch (error) {
         return OsSandbox.disabled(`native addon not loaded: ${/** @type {Error} */ (error).message}`);
       }
-      const { handle, notices } = makePolicy(options);
-      const session = await Session.start(native);
+      const made = makePolicy(options);
+      const { monitorViolations = true, violationLog } = JSON.parse(made.document);
+      /** @type {Set<string>} */
+      const warnings = new Set();
+      const log = violationLog === undefined ? undefined : await ViolationLog.open(violationLog, homes().home, warnings);
+      const session = await Session.start(native, { document: made.document, warnings, log });
       if (!(session instanceof Session)) return OsSandbox.disabled(`${REASONS[session.kind]}: ${session.text}`);
-      const degraded = DEGRADATIONS.filter(([feature]) => !session.features[feature]).map(([, text]) => text);
-      // The host's own words are about what it refused first.
-      if (degraded.length > 0) degraded[0] += ` (${session.features.degradation})`;
-      for (const text of degraded) session.warnings.add(text);
-      for (const notice of notices) session.warnings.add(notice);
-      const status = { enabled: true, platform: process.platform, guarantees: guaranteesOf(session.features) };
-      return new OsSandbox(PRIVATE, status, session, new Policy(handle, session));
+      for (const text of [...degradationsOf(session.features), ...made.notices]) warnings.add(text);
+      const guarantees = guaranteesOf(session.features, monitorViolations);
+      const status = { enabled: true, platform: process.platform, guarantees };
+      return new OsSandbox(PRIVATE, status, session, new Policy(made, session));
     }
 
     /** @param {string} [reason] */
@@ -101,6 +91,33 @@ function makeOsSandbox(classes) {
     environment(where) {
       const { LocalEnvironment, SandboxedLocalEnvironment } = classes;
       return this.#policy ? new SandboxedLocalEnvironment(this.#policy, where) : new LocalEnvironment(where);
+    }
+
+    /** What commands were refused. */
+    get violations() {
+      return this.#violations;
+    }
+
+    /**
+     * As an EventEmitter's; the only event is "violation".
+     * @param {string} event
+     * @param {(violation: Readonly<import('./violations').Violation>) => unknown} listener
+     */
+    on(event, listener) {
+      if (event === VIOLATION) this.#listeners.add(listener, false);
+      return this;
+    }
+
+    /** @type {OsSandbox['on']} */
+    once(event, listener) {
+      if (event === VIOLATION) this.#listeners.add(listener, true);
+      return this;
+    }
+
+    /** @type {OsSandbox['on']} */
+    off(event, listener) {
+      if (event === VIOLATION) this.#listeners.remove(listener);
+      return this;
     }
 
     /** Ends every command, and what the sandbox keeps. */

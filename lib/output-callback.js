@@ -2,6 +2,8 @@
 
 const { AsyncResource } = require('node:async_hooks');
 
+const { guarded } = require('./guarded');
+
 /**
  * @typedef {'stdout' | 'stderr'} StreamName
  * @typedef {(chunk: { stream: StreamName, data: string }) => unknown} OnOutput
@@ -16,25 +18,7 @@ const { AsyncResource } = require('node:async_hooks');
 function wrapOutputCallback(onOutput) {
   if (!onOutput) return () => {};
   const resource = new AsyncResource('OsSandboxOutput');
-  let warned = false;
-
-  /** @param {unknown} error */
-  const warnOnce = (error) => {
-    if (warned) return;
-    warned = true;
-    const { message, stack } = error instanceof Error ? error : new Error(String(error));
-    process.emitWarning(`onOutput failed: ${message}`, { type: 'OsSandboxWarning', detail: stack });
-  };
-
-  return (stream, data) => {
-    try {
-      const returned = resource.runInAsyncScope(onOutput, undefined, { stream, data });
-      // An async callback's rejection would otherwise end the process as unhandled.
-      if (typeof (/** @type {any} */ (returned)?.then) === 'function') Promise.resolve(returned).catch(warnOnce);
-    } catch (error) {
-      warnOnce(error);
-    }
-  };
+  return guarded('onOutput', (stream, data) => resource.runInAsyncScope(onOutput, undefined, { stream, data }));
 }
 
 module.exports = { wrapOutputCallback };

@@ -1,27 +1,50 @@
 'use strict';
 
 const { loadNative } = require('./native');
-const { buildOptionsDocument } = require('./options');
+const { buildOptionsDocument, withFilesystemOf } = require('./options');
 const { unsupportedRuntime } = require('./runtime');
 
-/** The addon's policy with the session it belongs to; a machine holds one and cannot look into it. */
+/**
+ * Options that the addon found right.
+ * @typedef {{ document: string, handle: any, notices: string[] }} MadePolicy
+ */
+
+/** The policy of a machine, which holds it and cannot look into it. */
 class Policy {
+  #made;
+  /** What the addon has of it, for the sandboxes that it was used in. @type {WeakMap<object, any>} */
+  #handles = new WeakMap();
+
   /**
-   * @param {any} handle the addon's; undefined where no command can be sandboxed here anyway
-   * @param {import('./session').Session} [session] absent: the oldest that is alive when a command is run
+   * @param {MadePolicy | undefined} made undefined where no command can be sandboxed here anyway
+   * @param {import('./session').Session} [session] the one it was made for; absent: the oldest that is alive when a command is run
    */
-  constructor(handle, session) {
-    this.handle = handle;
+  constructor(made, session) {
+    this.#made = made;
     this.session = session;
   }
 
   /**
    * For a machine that is constructed directly. Where the addon cannot be had nothing is validated, and no sandbox is
    * alive: its commands reject.
-   * @param {unknown} options
+   * @param {unknown} options file rules alone
    */
   static of(options) {
-    return new Policy(canLoad() ? makePolicy(options).handle : undefined);
+    return new Policy(canLoad() ? makePolicy(options) : undefined);
+  }
+
+  /**
+   * What the addon takes. A machine that was constructed directly brings its own file rules; all else is the sandbox's.
+   * @param {import('./session').Session} session
+   */
+  handleFor(session) {
+    if (this.session === session) return this.#made?.handle;
+    let handle = this.#handles.get(session);
+    if (handle === undefined && this.#made) {
+      handle = loadNative().addon.makePolicy(withFilesystemOf(session.document, this.#made.document)).handle;
+      this.#handles.set(session, handle);
+    }
+    return handle;
   }
 }
 
@@ -37,12 +60,12 @@ function canLoad() {
 /**
  * Has the options validated by the addon; throws its TypeError.
  * @param {unknown} options
- * @returns {{ handle: any, notices: string[] }}
+ * @returns {MadePolicy}
  */
 function makePolicy(options) {
   const { addon } = loadNative();
   const { json } = buildOptionsDocument(options, addon.optionSchema());
-  return addon.makePolicy(json);
+  return { document: json, ...addon.makePolicy(json) };
 }
 
 module.exports = { Policy, makePolicy };

@@ -2,7 +2,7 @@
 
 const path = require('node:path');
 
-const { abortedBeforeStart, completeRequest } = require('./local-run');
+const { completeRequest } = require('./local-run');
 const { machinePlace } = require('./machine-place');
 const { Policy } = require('./policy');
 const { Session, sandboxError } = require('./session');
@@ -50,10 +50,9 @@ function makeSandboxedMachine(Base) {
       const request = completeRequest(argv, options, this.getcwd());
       const session = this.#policy.session ?? Session.oldest();
       if (!session) throw sandboxError(NOBODY_ALIVE);
-      if (request.signal?.aborted && !session.disposed) return abortedBeforeStart();
       const cwd = path.resolve(this.getcwd());
       const additionalDirs = this.#additionalDirs.map((dir) => path.resolve(cwd, dir));
-      return session.run(this.#policy.handle, request, { cwd, additionalDirs, sigtermGraceMs: this.sigtermGraceMs });
+      return session.run(this.#policy, request, { cwd, additionalDirs, sigtermGraceMs: this.sigtermGraceMs });
     }
 
     /** Commands have a network of their own, from which no port leads out. */

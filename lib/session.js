@@ -4,7 +4,11 @@ const os = require('node:os');
 const { isMainThread } = require('node:worker_threads');
 
 const { onAbort } = require('./abort');
+const { homes } = require('./homes');
+const { abortedBeforeStart } = require('./local-run');
 const { wrapOutputCallback } = require('./output-callback');
+const { toSrtInvocation } = require('./shell');
+const { Violations } = require('./violations');
 
 const STREAMS = /** @type {const} */ (['stdout', 'stderr']);
 
@@ -33,53 +37,50 @@ function ambientEnv() {
   return isMainThread ? undefined : encodeEnv(process.env);
 }
 
-/** The answer, or undefined where an account, a HOME or a line of passwd is missing, as in many containers. */
-function attempt(question) {
-  try {
-    return question();
-  } catch {
-    return undefined;
-  }
-}
-
-/** Credentials lie in the account's home also where HOME names another, as under sudo. */
-function homes() {
-  const home = attempt(os.homedir) ?? '/';
-  const accountHome = attempt(() => os.userInfo().homedir);
-  return { home, accountHome: accountHome === home ? undefined : accountHome };
-}
+/**
+ * What one sandbox is, besides the addon's session.
+ * @typedef {object} SandboxParts
+ * @property {string} document its options, as the addon takes them
+ * @property {Set<string>} warnings what users should know, found out by now; `status.warnings` shows it
+ * @property {import('./violation-log').ViolationLog} [log]
+ */
 
 /** The addon's session: what stands behind one enabled OsSandbox. */
 class Session {
   #addon;
   #handle;
+  #log;
   /** @type {Promise<void> | undefined} */
   #disposing;
-  /** What users should know, found out by now; `status.warnings` shows it. @type {Set<string>} */
-  warnings = new Set();
   /**
    * What this host can do, and what it said where that is not all.
-   * @type {{ sessionNetwork: boolean, disableUserns: boolean, freshProc: boolean, mountedBefore: boolean, degradation: string }}
+   * @type {{ sessionNetwork: boolean, disableUserns: boolean, freshProc: boolean, mountedBefore: boolean, supervised: boolean,
+   *   filtered: boolean, degradation: string }}
    */
   features;
 
-  /** @param {any} addon @param {any} handle @param {any} features */
-  constructor(addon, handle, features) {
+  /** @param {any} addon @param {any} handle @param {any} features @param {SandboxParts} parts */
+  constructor(addon, handle, features, { document, warnings, log }) {
     this.#addon = addon;
     this.#handle = handle;
+    this.#log = log;
     this.features = features;
+    this.document = document;
+    this.warnings = warnings;
+    this.violations = new Violations(log);
     live.add(this);
   }
 
   /**
    * @param {import('./native').Native} native
+   * @param {SandboxParts} parts
    * @returns {Promise<Session | { kind: 'dependency' | 'host', text: string }>}
    */
-  static start({ addon, helper }) {
+  static start({ addon, helper }, parts) {
     return new Promise((resolve) => {
       const place = { helper, ...homes(), tmpdir: os.tmpdir(), searchPath: process.env.PATH ?? '' };
       const handle = addon.startSession(place, (kind, text, features) => {
-        if (kind === undefined) resolve(new Session(addon, handle, features));
+        if (kind === undefined) resolve(new Session(addon, handle, features, parts));
         else addon.disposeSession(handle, () => resolve({ kind, text }));
       });
     }).catch((error) => ({ kind: /** @type {const} */ ('host'), text: error.message }));
@@ -95,29 +96,41 @@ class Session {
   }
 
   /**
-   * @param {any} policy the addon's
+   * @param {import('./policy').Policy} policy
    * @param {import('./local-run').RunRequest} request
    * @param {{ cwd: string, additionalDirs: readonly string[], sigtermGraceMs: number }} machine
    * @returns {Promise<import('./local-run').RunResult>}
    */
-  run(policy, request, machine) {
+  async run(policy, request, machine) {
+    if (this.#log) await this.#log.prepare();
+    if (this.disposed) throw sandboxError('the sandbox was disposed');
+    if (request.signal?.aborted) return abortedBeforeStart();
+    return this.#start(policy, request, machine);
+  }
+
+  /** @type {Session['run']} */
+  #start(policy, request, machine) {
     return new Promise((resolve, reject) => {
-      if (this.disposed) {
-        reject(sandboxError('the sandbox was disposed'));
-        return;
-      }
       const deliver = request.onOutput && wrapOutputCallback(request.onOutput);
+      const { report, end } = this.violations.startRun();
       let stopListening = () => {};
-      const done = (error, exitCode, timedOut, truncated, terminated, stdout, stderr, warnings) => {
+      const done = (error, exitCode, timedOut, truncated, terminated, stdout, stderr, warnings, block, counts, dropped) => {
         stopListening();
         for (const warning of warnings ?? []) this.warnings.add(warning);
-        if (error !== undefined) reject(sandboxError(error));
-        else resolve({ stdout, stderr, exitCode, timedOut, truncated, terminated });
+        end(counts ?? [], dropped ?? 0);
+        if (error !== undefined) {
+          reject(sandboxError(error));
+          return;
+        }
+        const note = block === undefined ? '' : `${os.EOL}${block}`;
+        if (note !== '') deliver?.('stderr', note);
+        resolve({ stdout, stderr: stderr + note, exitCode, timedOut, truncated, terminated });
       };
       let run;
       try {
         run = this.#addon.startRun(this.#handle, {
-          policy,
+          policy: policy.handleFor(this),
+          command: toSrtInvocation(request.argv, '').command,
           argv: encodeList(request.argv),
           ambientEnv: ambientEnv(),
           env: encodeEnv(request.env),
@@ -129,6 +142,7 @@ class Session {
           maxOutputBytes: request.maxOutputBytes,
           graceMs: machine.sigtermGraceMs,
           onOutput: deliver && ((stream, text) => deliver(STREAMS[stream], text)),
+          onViolation: report,
           done,
         });
       } catch (error) {
@@ -139,13 +153,18 @@ class Session {
     });
   }
 
-  /** @returns {Promise<void>} when the agent, every run and every handle is gone */
+  /** @returns {Promise<void>} when the agent, every run and every handle is gone, and the log is written */
   dispose() {
     live.delete(this);
-    this.#disposing ??= new Promise((resolve) => {
+    this.#disposing ??= this.#end();
+    return this.#disposing;
+  }
+
+  async #end() {
+    await new Promise((resolve) => {
       this.#addon.disposeSession(this.#handle, resolve);
     });
-    return this.#disposing;
+    await this.#log?.flush();
   }
 }
 

@@ -5,7 +5,7 @@ const fs = require('node:fs');
 const t = require('tap');
 const { eventually, isAlive } = require('./helpers/processes');
 const { startProgram } = require('./helpers/program');
-const { parentOf, processesWith, scratchFolder, uniqueDuration } = require('./helpers/sandbox');
+const { childrenOf, parentOf, processesWith, scratchFolder, uniqueDuration } = require('./helpers/sandbox');
 const { withBwrap } = require('./helpers/namespace');
 
 const mounts = () => fs.readFileSync('/proc/self/mountinfo', 'utf8');
@@ -28,12 +28,22 @@ function startRunner(t, options) {
   return { ...program, workspace, start: (script) => program.child.stdin.write(`${script}\n`) };
 }
 
-/** From the command outwards: its stage (pid 1 inside), bwrap, the agent, and Node. */
+/** The child of the agent that has a descriptor for the stage (proc_pid_fdinfo(5)). */
+function supervisorOf(stage, agent) {
+  return childrenOf(agent).find((pid) =>
+    fs.readdirSync(`/proc/${pid}/fdinfo`).some((fd) => {
+      const watched = /^Pid:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8'));
+      return Number(watched?.[1]) === stage;
+    }),
+  );
+}
+
+/** From the command outwards: its stage (pid 1 inside), bwrap, the agent, and Node; and beside them the supervisor. */
 function chainOf(sleeper) {
   const stage = parentOf(sleeper);
   const bwrap = parentOf(stage);
   const agent = parentOf(bwrap);
-  return { stage, bwrap, agent, node: parentOf(agent) };
+  return { stage, bwrap, supervisor: supervisorOf(stage, agent), agent, node: parentOf(agent) };
 }
 
 /** Starts a run that nothing but SIGKILL ends, and gives its chain. */
@@ -48,7 +58,7 @@ async function startStubborn(runner) {
 }
 
 t.test('a process of a run that is killed', async (t) => {
-  for (const victim of ['stage', 'bwrap']) {
+  for (const victim of ['stage', 'bwrap', 'supervisor']) {
     t.test(`${victim}: that run rejects, others go on, nothing is left`, async (t) => {
       const runner = startRunner(t);
       t.match(await runner.next(), { enabled: true });
@@ -56,7 +66,7 @@ t.test('a process of a run that is killed', async (t) => {
       const one = await startStubborn(runner);
       const other = await startStubborn(runner);
       process.kill(one.chain[victim], 'SIGKILL');
-      t.match(await runner.next(), { message: /^os-sandbox: .*(bwrap|killed|stage|ended)/ });
+      t.match(await runner.next(), { message: /^os-sandbox: .*(bwrap|killed|stage|supervisor ended)/ });
       t.same(processesWith(one.duration), []);
       t.equal(processesWith(other.duration).length, 2);
       runner.start('echo still here');
@@ -123,6 +133,49 @@ t.test('a process of a run that is killed', async (t) => {
     t.same(fs.readdirSync(runner.workspace), []);
     t.equal(mounts(), before);
   });
+});
+
+t.test('a process of a run that is stopped', async (t) => {
+  const start = async (t, script) => {
+    const runner = startRunner(t);
+    t.match(await runner.next(), { enabled: true });
+    const duration = uniqueDuration();
+    runner.start(script.replace('DURATION', duration));
+    const command = await eventually(() => processesWith(duration)[0]);
+    return { runner, duration, chain: await eventually(() => chainOf(command).supervisor && chainOf(command)) };
+  };
+  const end = async (t, { runner, chain, duration }) => {
+    runner.child.stdin.end();
+    t.equal(await runner.next(), 'disposed');
+    t.match(await runner.ended, { code: 0, signal: null, stderr: '' });
+    t.ok(await eventually(() => processesWith(duration).length === 0));
+    for (const pid of Object.values(chain)) t.ok(await eventually(() => !isAlive(pid)));
+  };
+
+  t.test('supervisor: that run rejects at once', async (t) => {
+    const run = await start(t, 'exec sleep DURATION');
+    process.kill(run.chain.supervisor, 'SIGSTOP');
+    t.match(await run.runner.next(), { message: /^os-sandbox: .*supervisor ended/ });
+    await end(t, run);
+  });
+
+  t.test('bwrap: the result comes all the same', async (t) => {
+    const run = await start(t, `exec sh -c 'mkfifo ready; read -r line < ready; exit 7' DURATION`);
+    process.kill(run.chain.bwrap, 'SIGSTOP');
+    fs.writeFileSync(`${run.runner.workspace}/ready`, 'go\n');
+    t.match(await run.runner.next(), { exitCode: 7, terminated: true });
+    await end(t, run);
+  });
+
+  for (const victim of ['stage', 'agent']) {
+    t.test(`${victim}: dispose() ends the run`, async (t) => {
+      const run = await start(t, 'exec sleep DURATION');
+      process.kill(run.chain[victim], 'SIGSTOP');
+      run.runner.child.stdin.end();
+      t.match(await run.runner.next(), { message: /^os-sandbox: .*disposed/ });
+      await end(t, run);
+    });
+  }
 });
 
 t.test('an idle agent that is killed makes runs reject, and dispose() end', async (t) => {

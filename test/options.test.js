@@ -2,7 +2,7 @@
 
 const vm = require('node:vm');
 const t = require('tap');
-const { buildOptionsDocument } = require('../lib/options.js');
+const { buildOptionsDocument, withFilesystemOf } = require('../lib/options.js');
 const { loadNative } = require('../lib/native.js');
 
 const { addon } = loadNative();
@@ -61,6 +61,8 @@ t.test('every known option arrives as it was given', (t) => {
     filesystem: { denyRead: ['~', 'é\n"\\\u2028'], allowWrite: ['./out'], denyWrite: ['/etc'] },
     monitorViolations: false,
     ignoreViolations: { '*': ['a'], 'git status': [] },
+    monitorReads: true,
+    violationLog: '~/violations.jsonl',
   };
   t.same(accepted(options), options);
   t.end();
@@ -198,6 +200,13 @@ t.test('wrong violation options are refused', (t) => {
   refuses(t, { monitorViolations: 1 }, 'monitorViolations: expected true or false, found 1');
   refuses(t, { monitorViolations: 1e21 }, 'monitorViolations: expected true or false, found 1e+21');
   refuses(t, { monitorViolations: () => true }, 'monitorViolations: expected true or false, found a function');
+  refuses(t, { monitorReads: 'yes' }, 'monitorReads: expected true or false, found "yes"');
+  const place = 'violationLog: expected an absolute path, found';
+  refuses(t, { violationLog: 'log' }, `${place} "log" (a sandbox has no directory that it would be relative to)`);
+  refuses(t, { violationLog: '~bob' }, `${place} "~bob" (only "~" and "~/…" stand for a home directory)`);
+  refuses(t, { violationLog: new URL('file:///x') }, `${place} a URL`);
+  refuses(t, { violationLog: ['/x'] }, `${place} an array`);
+  refuses(t, { violationLog: '/\ud800' }, `${place} a string that is not well-formed Unicode`);
   const map = 'ignoreViolations: expected an object of lists of strings, found';
   refuses(t, { ignoreViolations: new Map([['*', ['x']]]) }, `${map} a Map`);
   refuses(t, { ignoreViolations: ['x'] }, `${map} an array`);
@@ -245,13 +254,10 @@ t.test('options of later versions are refused unless they change nothing', (t) =
   for (const [group, key, value] of later) {
     refuses(t, { [group]: { [key]: value } }, `${group}.${key}: not supported by this version`);
   }
-  refuses(t, { monitorReads: true }, 'monitorReads: not supported by this version');
-  refuses(t, { violationLog: '/x' }, 'violationLog: not supported by this version');
   refuses(t, { backend: 'seatbelt' }, 'backend: not supported by this version');
   accepted({
     network: { allowedIPs: [], upstreamProxy: undefined },
     filesystem: { allowRead: [], defaultRead: 'allow', allowGitConfig: false, allowProtected: [] },
-    monitorReads: false,
     limits: { memoryBytes: undefined },
     backend: 'auto',
   });
@@ -275,18 +281,36 @@ t.test('each option is read once and what a getter throws comes out as it is', (
   t.end();
 });
 
-t.test('a toJSON on a prototype changes nothing', (t) => {
+/** Calls the function while every object and array has a toJSON. */
+function withToJSON(call) {
   const toJSON = { value: () => 'changed', configurable: true };
-  Object.defineProperty(Object.prototype, 'toJSON', toJSON);
-  Object.defineProperty(Array.prototype, 'toJSON', toJSON);
-  let json;
+  const prototypes = [Object.prototype, Array.prototype, String.prototype];
+  for (const prototype of prototypes) Object.defineProperty(prototype, 'toJSON', toJSON);
   try {
-    json = build({ filesystem: { denyRead: ['/x', 5n] } }).json;
+    return call();
   } finally {
-    delete Object.prototype.toJSON;
-    delete Array.prototype.toJSON;
+    for (const prototype of prototypes) delete prototype.toJSON;
   }
+}
+
+t.test('a toJSON on a prototype changes nothing', (t) => {
+  const { json } = withToJSON(() => build({ filesystem: { denyRead: ['/x', 5n] } }));
   t.equal(json, '{"filesystem":{"denyRead":["/x",{"$unsupported":"a BigInt"}]}}');
+  t.end();
+});
+
+t.test('a document with the file rules of another keeps all else', (t) => {
+  const sandbox = build({
+    filesystem: { denyRead: ['/theirs'] },
+    network: { allowUnixSockets: ['/run/x'], onAskHost: async () => true },
+    ignoreViolations: JSON.parse('{"__proto__":["a"]}'),
+    violationLog: '/log',
+  }).json;
+  const own = build({ filesystem: { denyWrite: ['/ours', 'é'] } }).json;
+  const mixed = withToJSON(() => withFilesystemOf(sandbox, own));
+  addon.makePolicy(mixed);
+  t.equal(mixed, sandbox.replace('{"denyRead":["/theirs"]}', '{"denyWrite":["/ours","é"]}'));
+  t.same(JSON.parse(withFilesystemOf(sandbox, '{}')).filesystem, undefined);
   t.end();
 });
 

@@ -14,11 +14,12 @@ struct bound_run {
     struct bound_session *owner;
     napi_ref policy; /* keeps the options alive */
     napi_ref on_output;
+    napi_ref on_violation;
     napi_ref done;
 };
 
 static void free_run(napi_env env, struct bound_run *bound) {
-    napi_ref refs[] = {bound->policy, bound->on_output, bound->done};
+    napi_ref refs[] = {bound->policy, bound->on_output, bound->on_violation, bound->done};
     for (size_t i = 0; i < sizeof refs / sizeof refs[0]; i++)
         if (refs[i] != NULL)
             napi_delete_reference(env, refs[i]);
@@ -38,6 +39,46 @@ static void on_output(void *data, enum run_stream stream, const char *bytes, siz
     napi_close_handle_scope(env, scope);
 }
 
+static void set_text(napi_env env, napi_value object, const char *name, const char *text) {
+    if (text != NULL)
+        napi_set_named_property(env, object, name, js_text(env, text, NAPI_AUTO_LENGTH));
+}
+
+static void set_number(napi_env env, napi_value object, const char *name, double number) {
+    napi_value value;
+    if (napi_create_double(env, number, &value) == napi_ok)
+        napi_set_named_property(env, object, name, value);
+}
+
+static napi_value violation_object(napi_env env, const struct violation *violation) {
+    napi_value object;
+    if (napi_create_object(env, &object) != napi_ok)
+        return js_undefined(env);
+    set_text(env, object, "operation", violation->operation);
+    set_text(env, object, "path", violation->path);
+    set_text(env, object, "host", violation->host);
+    if (violation->port != 0)
+        set_number(env, object, "port", violation->port);
+    set_text(env, object, "why", violation->why);
+    set_number(env, object, "pid", violation->pid);
+    set_text(env, object, "process", violation->process);
+    set_number(env, object, "time", (double)violation->time_ms);
+    return object;
+}
+
+static void on_violation(void *data, const struct violation *violation) {
+    struct bound_run *bound = data;
+    napi_env env = bound->owner->env;
+    napi_handle_scope scope;
+    napi_value argv[2];
+    if (bound->owner->exiting || napi_open_handle_scope(env, &scope) != napi_ok)
+        return;
+    argv[1] = violation_object(env, violation);
+    if (napi_create_uint32(env, violation->id, &argv[0]) == napi_ok)
+        js_call(env, bound->on_violation, 2, argv);
+    napi_close_handle_scope(env, scope);
+}
+
 enum {
     DONE_ERROR,
     DONE_EXIT_CODE,
@@ -47,14 +88,42 @@ enum {
     DONE_STDOUT,
     DONE_STDERR,
     DONE_WARNINGS,
+    DONE_BLOCK,
+    DONE_REPEATED,
+    DONE_DROPPED,
     DONE_COUNT
 };
+
+/* [id, count, id, count, …] */
+static napi_value repeated_array(napi_env env, const struct run_result *result) {
+    napi_value array;
+    if (napi_create_array_with_length(env, 2 * result->repeated_count, &array) != napi_ok)
+        return js_undefined(env);
+    for (size_t i = 0; i < result->repeated_count; i++) {
+        const double pair[] = {result->repeated[i].id, (double)result->repeated[i].count};
+        for (size_t half = 0; half < 2; half++) {
+            napi_value number;
+            if (napi_create_double(env, pair[half], &number) == napi_ok)
+                napi_set_element(env, array, (uint32_t)(2 * i + half), number);
+        }
+    }
+    return array;
+}
+
+static void fill_violations(napi_env env, const struct run_result *result, napi_value *argv) {
+    if (result->block != NULL)
+        argv[DONE_BLOCK] = js_text(env, result->block, NAPI_AUTO_LENGTH);
+    if (result->repeated_count > 0)
+        argv[DONE_REPEATED] = repeated_array(env, result);
+    napi_create_double(env, (double)result->dropped, &argv[DONE_DROPPED]);
+}
 
 static void fill_result(napi_env env, const struct run_result *result, napi_value *argv) {
     for (size_t i = 0; i < DONE_COUNT; i++)
         argv[i] = js_undefined(env);
     if (result->warnings->count > 0)
         argv[DONE_WARNINGS] = js_texts(env, result->warnings);
+    fill_violations(env, result, argv);
     if (result->err != NULL) {
         argv[DONE_ERROR] = js_text(env, result->err->text, NAPI_AUTO_LENGTH);
         return;
@@ -108,6 +177,9 @@ static int read_request(napi_env env, napi_value options, struct run_request *re
         .on_done = on_done,
         .on_gone = on_gone,
     };
+    napi_value command = js_property(env, options, "command");
+    if (command != NULL && (request->command = js_string(env, command, NULL)) == NULL)
+        return -1;
     if (input != NULL && (request->stdin_data = js_string(env, input, &request->stdin_size)) == NULL)
         return -1;
     struct strvec ambient = {0};
@@ -132,6 +204,7 @@ static struct bound_run *bind_run(napi_env env, struct bound_session *owner, nap
     struct bound_run *bound = calloc(1, sizeof *bound);
     napi_value policy = js_property(env, options, "policy");
     napi_value output = js_property(env, options, "onOutput");
+    napi_value violation = js_property(env, options, "onViolation");
     napi_value done = js_property(env, options, "done");
     const struct options *rules = bound_policy_of(env, policy);
     if (bound == NULL || rules == NULL || done == NULL || read_request(env, options, request) != 0) {
@@ -139,12 +212,14 @@ static struct bound_run *bind_run(napi_env env, struct bound_session *owner, nap
         return NULL;
     }
     bound->owner = owner;
-    request->fs = &rules->fs;
+    request->options = rules;
     request->data = bound;
     request->on_output = output != NULL ? on_output : NULL;
+    request->on_violation = violation != NULL ? on_violation : NULL;
     if (napi_create_reference(env, policy, 1, &bound->policy) == napi_ok &&
         napi_create_reference(env, done, 1, &bound->done) == napi_ok &&
-        (output == NULL || napi_create_reference(env, output, 1, &bound->on_output) == napi_ok))
+        (output == NULL || napi_create_reference(env, output, 1, &bound->on_output) == napi_ok) &&
+        (violation == NULL || napi_create_reference(env, violation, 1, &bound->on_violation) == napi_ok))
         return bound;
     free_run(env, bound);
     return NULL;

@@ -81,6 +81,8 @@ static napi_value features_object(napi_env env, const struct session *session) {
     } rows[] = {{"sessionNetwork", features->session_network},
                 {"disableUserns", features->disable_userns},
                 {"freshProc", features->fresh_proc},
+                {"supervised", session_is_supervised(session)},
+                {"filtered", session_is_filtered(session)},
                 {"mountedBefore", features->mounted_before}};
     napi_value object = NULL;
     napi_create_object(env, &object);
@@ -91,6 +93,8 @@ static napi_value features_object(napi_env env, const struct session *session) {
     }
     napi_set_named_property(env, object, "degradation",
                             js_text(env, session_degradation(session), NAPI_AUTO_LENGTH));
+    napi_set_named_property(env, object, "supervisionGap",
+                            js_text(env, session_supervision_gap(session), NAPI_AUTO_LENGTH));
     return object;
 }
 

@@ -28,12 +28,16 @@ napi_value policy_binding_schema(napi_env env, napi_callback_info info);
 napi_value policy_binding_make(napi_env env, napi_callback_info info);
 
 /*
- * startRun(session, {policy, argv, ambientEnv?, env, machineCwd, cwd, additionalDirs, stdin?, timeoutMs?,
- * maxOutputBytes?, graceMs, onOutput?, done}) → run number. Lists are strings in which each item ends with
- * NUL. ambientEnv is the process's environment where absent; env goes on top of it: "NAME=value", or "NAME"
- * to take it away. onOutput(stream, text) with stream 0 or 1; done(error, exitCode, timedOut, truncated,
- * terminated, stdout, stderr, warnings) once. Neither is ever called from inside startRun. Throws an Error
- * where nothing was started.
+ * startRun(session, {policy, argv, command?, ambientEnv?, env, machineCwd, cwd, additionalDirs, stdin?,
+ * timeoutMs?, maxOutputBytes?, graceMs, onOutput?, onViolation?, done}) → run number. Lists are strings in
+ * which each item ends with NUL. ambientEnv is the process's environment where absent; env goes on top of it:
+ * "NAME=value", or "NAME" to take it away. command is the text that ignoreViolations is about.
+ * onOutput(stream, text) with stream 0 or 1; onViolation(id, {operation, path?, host?, port?, why?, pid,
+ * process, time}) once for each kind of refusal that counts, as it happens, time in milliseconds;
+ * done(error, exitCode, timedOut, truncated, terminated, stdout, stderr, warnings, block, counts, dropped)
+ * once: block is the text about the violations, if there were any, counts [id, count, …] of those that
+ * happened more than once. None is ever called from inside startRun. Throws an Error where nothing was
+ * started.
  */
 napi_value run_binding_start(napi_env env, napi_callback_info info);
 

@@ -8,48 +8,18 @@
 #include <uv.h>
 
 #include "base/cleanup.h"
+#include "command/run_internal.h"
 #include "command/session_internal.h"
-#include "platform/linux/prepare.h"
 
 /* At most this much per stream and turn of the loop, so that one loud command does not starve the others. */
 #define READ_PER_TURN ((size_t)1 << 20)
+#define EVENTS_PER_TURN ((size_t)1 << 16)
 
 /* Longer than any process lives: as good as none. */
 #define TIMEOUT_MAX_MS 1e12
 
-enum run_state { RUN_PREPARING, RUN_WAITING, RUN_RUNNING, RUN_DONE };
-
-struct stream {
-    uv_poll_t watch;
-    int fd;
-    bool watched;
-    struct capture capture;
-};
-
-struct run {
-    struct run *next;
-    struct session *session;
-    uint64_t id;
-    enum run_state state;
-    struct run_request request;
-    uint64_t deadline_ns;
-    uv_work_t preparing;
-    bool preparing_now;
-    uv_timer_t deadline_watch; /* while it is prepared; after that the agent keeps the time */
-    bool deadline_watched;
-    struct error prepare_error;
-    struct strvec warnings;
-    int payload;
-    int command_fds[1 + RUN_STREAMS]; /* the command's ends: stdin, stdout, stderr */
-    bool stop_wanted;
-    bool stop_unsent;
-    struct stream streams[RUN_STREAMS];
-    uv_poll_t stdin_watch;
-    bool stdin_watched;
-    int stdin_fd;
-    size_t stdin_done;
-    unsigned open_handles;
-};
+/* A supervisor ends with its run: only a pipe whose end got out is open for longer. */
+#define ENDING_MAX_MS 5000
 
 void run_request_clear(struct run_request *request) {
     strvec_clear(&request->argv);
@@ -58,7 +28,20 @@ void run_request_clear(struct run_request *request) {
     free(request->machine_cwd);
     free(request->cwd);
     free(request->stdin_data);
+    free(request->command);
     *request = (struct run_request){0};
+}
+
+static void on_event_line(void *data, const char *line, size_t size) {
+    struct run *run = data;
+    if (run->state != RUN_DONE)
+        collector_take(&run->violations, line, size);
+}
+
+static void on_violation(void *data, const struct violation *violation) {
+    struct run *run = data;
+    if (run->request.on_violation != NULL)
+        run->request.on_violation(run->request.data, violation);
 }
 
 struct run *run_create(struct session *session, uint64_t id, struct run_request *request) {
@@ -69,7 +52,9 @@ struct run *run_create(struct session *session, uint64_t id, struct run_request 
     run->id = id;
     run->request = *request;
     *request = (struct run_request){0};
-    run->payload = run->stdin_fd = -1;
+    run->payload = run->stdin_fd = run->events_fd = run->command_events_fd = -1;
+    run->events = (struct tail){.on_line = on_event_line, .data = run};
+    run->violations = (struct collector){.on_violation = on_violation, .data = run};
     for (size_t i = 0; i < 1 + RUN_STREAMS; i++)
         run->command_fds[i] = -1;
     for (size_t i = 0; i < RUN_STREAMS; i++) {
@@ -93,6 +78,12 @@ void run_set_next(struct run *run, struct run *next) {
     run->next = next;
 }
 
+static void close_command_ends(struct run *run) {
+    for (size_t i = 0; i < 1 + RUN_STREAMS; i++)
+        close_fd(&run->command_fds[i]);
+    close_fd(&run->command_events_fd);
+}
+
 static void free_when_closed(struct run *run) {
     if (run->state != RUN_DONE || run->open_handles > 0 || run->preparing_now)
         return;
@@ -101,12 +92,14 @@ static void free_when_closed(struct run *run) {
     session_forget(run->session, run);
     close_fd(&run->payload);
     close_fd(&run->stdin_fd);
-    for (size_t i = 0; i < 1 + RUN_STREAMS; i++)
-        close_fd(&run->command_fds[i]);
+    close_fd(&run->events_fd);
+    close_command_ends(run);
     for (size_t i = 0; i < RUN_STREAMS; i++) {
         close_fd(&run->streams[i].fd);
         capture_clear(&run->streams[i].capture);
     }
+    tail_clear(&run->events);
+    collector_clear(&run->violations);
     strvec_clear(&run->warnings);
     run_request_clear(&run->request);
     free(run);
@@ -154,7 +147,8 @@ static void finish(struct run *run, const struct run_result *result) {
     for (size_t i = 0; i < RUN_STREAMS; i++)
         unwatch(&run->streams[i].watch, &run->streams[i].watched);
     unwatch(&run->stdin_watch, &run->stdin_watched);
-    unwatch_handle((uv_handle_t *)&run->deadline_watch, &run->deadline_watched);
+    unwatch(&run->events_watch, &run->events_watched);
+    unwatch_handle((uv_handle_t *)&run->timer, &run->timing);
     run->request.on_done(run->request.data, result);
     free_when_closed(run);
 }
@@ -171,6 +165,31 @@ static void fail_errno(struct run *run, int errnum, const char *what) {
     run_fail(run, &err);
 }
 
+/* The agent said that all is over, and the supervisor has said all it had to. */
+static void finish_ended(struct run *run) {
+    const struct agent_event *event = &run->ended;
+    tail_end(&run->events);
+    run->violations.dropped += run->events.lost;
+    struct capture captures[RUN_STREAMS];
+    for (size_t i = 0; i < RUN_STREAMS; i++)
+        captures[i] = run->streams[i].capture;
+    cleanup_free char *block = collector_block(&run->violations);
+    bool limited = (event->flags & (ENDED_UNSUPERVISED | ENDED_UNFILTERED)) != 0;
+    struct run_result result = {.timed_out = (event->flags & ENDED_TIMED_OUT) != 0,
+                                .unconfirmed = (event->flags & ENDED_UNCONFIRMED) != 0,
+                                .exit_code = event->status,
+                                .streams = captures,
+                                .warnings = &run->warnings,
+                                .block = block,
+                                .repeated = run->violations.repeated,
+                                .repeated_count = run->violations.repeated_count,
+                                .dropped = run->violations.dropped,
+                                .unsupervised = limited ? event->text : NULL,
+                                .unfiltered = (event->flags & ENDED_UNFILTERED) != 0};
+    result.has_exit_code = (event->flags & (ENDED_TIMED_OUT | ENDED_UNCONFIRMED | ENDED_UNSTARTED)) == 0;
+    finish(run, &result);
+}
+
 /* Stopped before anything was started: as an abort that came before the call, or a timeout of 0. */
 static void finish_unstarted(struct run *run, bool timed_out) {
     struct capture none[RUN_STREAMS] = {0};
@@ -182,18 +201,21 @@ static void on_deadline(uv_timer_t *timer) {
     finish_unstarted(timer->data, true);
 }
 
-/* A path on a file system that does not answer must not hold up the timeout. */
-static void watch_deadline(struct run *run) {
-    uint64_t now = uv_hrtime();
-    uint64_t left_ms = run->deadline_ns <= now ? 0 : (run->deadline_ns - now) / 1000000u + 1;
-    if (uv_timer_init(run->session->loop, &run->deadline_watch) != 0)
+static void start_timer(struct run *run, uint64_t ms, uv_timer_cb callback) {
+    if (uv_timer_init(run->session->loop, &run->timer) != 0)
         return;
-    run->deadline_watch.data = run;
-    run->deadline_watched = true;
+    run->timer.data = run;
+    run->timing = true;
     run->open_handles++;
     /* The loop's time is as old as the JS that runs now. */
     uv_update_time(run->session->loop);
-    uv_timer_start(&run->deadline_watch, on_deadline, left_ms, 0);
+    uv_timer_start(&run->timer, callback, ms, 0);
+}
+
+/* A path on a file system that does not answer must not hold up the timeout. */
+static void watch_deadline(struct run *run) {
+    uint64_t now = uv_hrtime();
+    start_timer(run, run->deadline_ns <= now ? 0 : (run->deadline_ns - now) / 1000000u + 1, on_deadline);
 }
 
 static void give_output(struct run *run, enum run_stream which, bool final) {
@@ -205,38 +227,26 @@ static void give_output(struct run *run, enum run_stream which, bool final) {
         run->request.on_output(run->request.data, which, bytes, size);
 }
 
-/* Reads what is there, at most so much. False at the end of the stream or on an error. */
-static bool read_some(struct stream *stream, size_t most) {
-    char dropped[65536];
-    for (size_t total = 0; total < most;) {
-        size_t room;
-        char *into = capture_reserve(&stream->capture, &room);
-        /* cppcheck-suppress legacyUninitvar ; read() fills it, nobody looks at it */
-        ssize_t got = read(stream->fd, into != NULL ? into : dropped, into != NULL ? room : sizeof dropped);
-        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-            return false;
-        if (got < 0 && errno == EAGAIN)
-            return true;
-        if (got < 0)
-            continue;
-        if (into != NULL)
-            capture_commit(&stream->capture, (size_t)got);
-        else
-            capture_drop(&stream->capture, (size_t)got);
-        total += (size_t)got;
-    }
-    return true;
-}
-
 static void on_readable(uv_poll_t *watch, int status, int events) {
     (void)status;
     (void)events;
     struct run *run = watch->data;
     enum run_stream which = watch == &run->streams[RUN_STDOUT].watch ? RUN_STDOUT : RUN_STDERR;
     struct stream *stream = &run->streams[which];
-    if (!read_some(stream, READ_PER_TURN))
+    if (!stream_read(stream, READ_PER_TURN))
         unwatch(&stream->watch, &stream->watched);
     give_output(run, which, stream->capture.truncated);
+}
+
+static void on_events(uv_poll_t *watch, int status, int events) {
+    (void)status;
+    (void)events;
+    struct run *run = watch->data;
+    if (tail_read(&run->events, run->events_fd, EVENTS_PER_TURN))
+        return;
+    unwatch(&run->events_watch, &run->events_watched);
+    if (run->state == RUN_ENDING)
+        finish_ended(run);
 }
 
 /* A reader that went away (EPIPE) is its own affair, not an error. */
@@ -261,50 +271,6 @@ static void on_stdin_writable(uv_poll_t *watch, int status, int events) {
     unwatch(&run->stdin_watch, &run->stdin_watched);
 }
 
-/* Our end does not block, the command's end does: they are two open file descriptions. */
-static int make_pipe(int *ours, int *theirs, bool we_write) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return -errno;
-    *ours = ends[we_write ? 1 : 0];
-    *theirs = ends[we_write ? 0 : 1];
-    return fcntl(*ours, F_SETFL, O_NONBLOCK) == 0 ? 0 : -errno;
-}
-
-static int make_pipes(struct run *run) {
-    int failed = 0;
-    for (size_t i = 0; failed == 0 && i < RUN_STREAMS; i++)
-        failed = make_pipe(&run->streams[i].fd, &run->command_fds[1 + i], false);
-    if (failed == 0 && run->request.stdin_data != NULL)
-        failed = make_pipe(&run->stdin_fd, &run->command_fds[0], true);
-    return failed;
-}
-
-#define NO_HOME "/nonexistent"
-
-static void prepare(uv_work_t *work) {
-    struct run *run = work->data;
-    struct session *session = run->session;
-    /* What a command of an earlier process left in the home must not decide whether there is a sandbox. */
-    bool is_probe = run->request.argv.count == 0;
-    struct prepare_request request = {.bwrap = session->bwrap,
-                                      .features = session->features,
-                                      .fs = run->request.fs,
-                                      .place = {.home = is_probe ? NO_HOME : session->home,
-                                                .account_home = is_probe ? NULL : session->account_home,
-                                                .tmpdir = session->tmpdir,
-                                                .cwd = run->request.machine_cwd,
-                                                .additional_dirs = &run->request.additional_dirs,
-                                                .memory = session->memory},
-                                      .cwd = run->request.cwd,
-                                      .argv = run->request.argv,
-                                      .env = run->request.env};
-    int failed = prepare_run(&request, &run->payload, &run->warnings, &run->prepare_error);
-    run->request.env = request.env;
-    if (failed == 0 && (failed = make_pipes(run)) != 0)
-        error_set(&run->prepare_error, ERROR_HOST, -failed, "cannot make pipes for a command");
-}
-
 static int watch_streams(struct run *run) {
     int failed = 0;
     for (size_t i = 0; failed == 0 && i < RUN_STREAMS; i++)
@@ -313,6 +279,9 @@ static int watch_streams(struct run *run) {
     if (failed == 0 && run->stdin_fd >= 0)
         failed = watch_fd(run, &run->stdin_watch, &run->stdin_watched, run->stdin_fd, UV_WRITABLE,
                           on_stdin_writable);
+    if (failed == 0 && run->events_fd >= 0)
+        failed =
+            watch_fd(run, &run->events_watch, &run->events_watched, run->events_fd, UV_READABLE, on_events);
     return failed;
 }
 
@@ -324,7 +293,7 @@ static void on_prepared(uv_work_t *work, int status) {
         free_when_closed(run);
         return;
     }
-    unwatch_handle((uv_handle_t *)&run->deadline_watch, &run->deadline_watched);
+    unwatch_handle((uv_handle_t *)&run->timer, &run->timing);
     if (session_failure(run->session) != NULL) {
         fail_errno(run, 0, session_failure(run->session));
         return;
@@ -348,7 +317,7 @@ void run_prepare(struct run *run) {
     run->preparing_now = true;
     if (run->deadline_ns != 0)
         watch_deadline(run);
-    uv_queue_work(run->session->loop, &run->preparing, prepare, on_prepared);
+    uv_queue_work(run->session->loop, &run->preparing, run_prepare_work, on_prepared);
 }
 
 /* False: the socket is full. */
@@ -360,6 +329,7 @@ static bool send_start(struct run *run) {
         [START_FD_STDIN] = run->command_fds[0] >= 0 ? run->command_fds[0] : null_fd,
         [START_FD_STDOUT] = run->command_fds[1 + RUN_STDOUT],
         [START_FD_STDERR] = run->command_fds[1 + RUN_STDERR],
+        [START_FD_EVENTS] = run->command_events_fd >= 0 ? run->command_events_fd : null_fd,
     };
     struct agent_request request = {.version = WIRE_VERSION,
                                     .type = AGENT_START,
@@ -367,14 +337,14 @@ static bool send_start(struct run *run) {
                                     .deadline_ns = run->deadline_ns,
                                     .grace_ms = run->request.grace_ms,
                                     .flags = (features->session_network ? START_SESSION : 0u) |
-                                             (features->mounted_before ? START_MOUNT_PLAN : 0u)};
+                                             (features->mounted_before ? START_MOUNT_PLAN : 0u) |
+                                             (session_is_supervised(run->session) ? START_SUPERVISED : 0u)};
     int failed = agent_send(&run->session->agent, &request, fds);
     if (failed == -EAGAIN)
         return false;
     run->state = RUN_RUNNING;
     close_fd(&run->payload);
-    for (size_t i = 0; i < 1 + RUN_STREAMS; i++)
-        close_fd(&run->command_fds[i]);
+    close_command_ends(run);
     if (failed == -ETOOMANYREFS)
         fail_errno(run, -failed, "cannot pass descriptors to the agent (descriptors in flight of this user)");
     else if (failed != 0)
@@ -391,11 +361,11 @@ bool run_flush(struct run *run) {
         struct agent_request request = {.version = WIRE_VERSION, .type = AGENT_STOP, .run = run->id};
         run->stop_unsent = agent_send(&run->session->agent, &request, NULL) == -EAGAIN;
     }
-    return !run->stop_unsent;
+    return run->state != RUN_RUNNING || !run->stop_unsent;
 }
 
 void run_stop(struct run *run) {
-    if (run->stop_wanted || run->state == RUN_DONE)
+    if (run->stop_wanted || run->state == RUN_ENDING || run->state == RUN_DONE)
         return;
     run->stop_wanted = run->stop_unsent = true;
     if (run->state == RUN_PREPARING || run->state == RUN_WAITING)
@@ -411,9 +381,14 @@ static void drain(struct run *run) {
         struct stream *stream = &run->streams[which];
         int size = fcntl(stream->fd, F_GETPIPE_SZ);
         if (stream->watched)
-            read_some(stream, size > 0 ? (size_t)size : READ_PER_TURN);
+            stream_read(stream, size > 0 ? (size_t)size : READ_PER_TURN);
+        unwatch(&stream->watch, &stream->watched);
         give_output(run, which, true);
     }
+}
+
+static void on_ending_too_long(uv_timer_t *timer) {
+    finish_ended(timer->data);
 }
 
 void run_ended(struct run *run, const struct agent_event *event) {
@@ -425,15 +400,14 @@ void run_ended(struct run *run, const struct agent_event *event) {
         run_fail(run, &err);
         return;
     }
+    run->ended = *event;
+    run->state = RUN_ENDING;
     drain(run);
-    struct capture captures[RUN_STREAMS];
-    for (size_t i = 0; i < RUN_STREAMS; i++)
-        captures[i] = run->streams[i].capture;
-    struct run_result result = {.timed_out = (event->flags & ENDED_TIMED_OUT) != 0,
-                                .unconfirmed = (event->flags & ENDED_UNCONFIRMED) != 0,
-                                .exit_code = event->status,
-                                .streams = captures,
-                                .warnings = &run->warnings};
-    result.has_exit_code = (event->flags & (ENDED_TIMED_OUT | ENDED_UNCONFIRMED | ENDED_UNSTARTED)) == 0;
-    finish(run, &result);
+    /* Whoever was given the last of it may have ended the session. */
+    if (run->state != RUN_ENDING)
+        return;
+    if (run->events_watched && (event->flags & ENDED_UNCONFIRMED) == 0)
+        start_timer(run, ENDING_MAX_MS, on_ending_too_long);
+    else
+        finish_ended(run);
 }

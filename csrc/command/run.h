@@ -11,6 +11,7 @@
 #include "command/capture.h"
 #include "exec/wire.h"
 #include "policy/options.h"
+#include "violations/violation.h"
 
 enum run_stream { RUN_STDOUT = 0, RUN_STDERR = 1, RUN_STREAMS = 2 };
 
@@ -24,9 +25,16 @@ struct run_result {
     bool unconfirmed;        /* something of it outlives KILL */
     struct capture *streams; /* RUN_STREAMS of them */
     const struct strvec *warnings;
+    const char *block; /* the violations, as they go behind the command's stderr; NULL: none */
+    const struct violation_count *repeated; /* of those that on_violation was given */
+    size_t repeated_count;
+    uint64_t dropped;         /* refusals that are in no violation */
+    const char *unsupervised; /* a probe found that runs can have no supervisor here: why; else NULL */
+    bool unfiltered;          /* and no filter of system calls either */
 };
 
 typedef void (*run_output_fn)(void *data, enum run_stream stream, const char *bytes, size_t size);
+typedef void (*run_violation_fn)(void *data, const struct violation *violation);
 typedef void (*run_done_fn)(void *data, const struct run_result *result);
 
 struct run_request {
@@ -35,15 +43,17 @@ struct run_request {
     char *machine_cwd;  /* absolute; a write root, and what relative entries are relative to */
     char *cwd;          /* where the command starts; absolute */
     struct strvec additional_dirs;
-    const struct fs_options *fs; /* must outlive the run */
-    char *stdin_data;            /* NULL: /dev/null */
+    const struct options *options; /* must outlive the run */
+    char *command;                 /* the text that ignoreViolations is about; NULL: "" */
+    char *stdin_data;              /* NULL: /dev/null */
     size_t stdin_size;
     double timeout_ms; /* RUN_NO_TIMEOUT: none */
     size_t max_output_bytes;
     uint32_t grace_ms;
-    run_output_fn on_output; /* NULL: not streamed */
+    run_output_fn on_output;       /* NULL: not streamed */
+    run_violation_fn on_violation; /* a violation as it happens, once for each that counts; may be NULL */
     run_done_fn on_done;
-    void (*on_gone)(void *data); /* nothing uses fs and data any more; may be NULL */
+    void (*on_gone)(void *data); /* nothing uses options and data any more; may be NULL */
     void *data;
 };
 

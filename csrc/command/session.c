@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "command/session_internal.h"
+#include "exec/payload.h"
 #include "platform/linux/find_bwrap.h"
 #include "platform/linux/host_check.h"
 
@@ -28,7 +29,7 @@ static const struct bwrap_features variants[] = {
 
 #define PROBE_TIMEOUT_MS 10000.0
 
-static const struct fs_options no_options = {0};
+static const struct options no_options = {0};
 
 static void probe_next(struct session *session);
 
@@ -213,12 +214,20 @@ static void fail_start(struct session *session, const char *text) {
     report_start(session, &err);
 }
 
+static void take_supervision(struct session *session, const struct run_result *result) {
+    if (result->unsupervised == NULL)
+        return;
+    session->supervision = result->unfiltered ? SUPERVISE_UNFILTERED : 0;
+    error_set(&session->supervision_error, ERROR_HOST, 0, "%s", result->unsupervised);
+}
+
 static void on_probe_done(void *data, const struct run_result *result) {
     struct session *session = data;
     if (session->state != SESSION_PROBING)
         return;
     if (result->err == NULL && result->has_exit_code && result->exit_code == 0) {
         session->state = SESSION_READY;
+        take_supervision(session, result);
         report_start(session, NULL);
         return;
     }
@@ -247,7 +256,7 @@ static void probe_next(struct session *session) {
     session->features = variants[session->probe];
     struct run_request request = {.machine_cwd = strdup(session->tmpdir),
                                   .cwd = strdup("/"),
-                                  .fs = &no_options,
+                                  .options = &no_options,
                                   .timeout_ms = PROBE_TIMEOUT_MS,
                                   .on_done = on_probe_done,
                                   .data = session};
@@ -327,6 +336,7 @@ struct session *session_start(uv_loop_t *loop, const struct session_config *conf
                          .search_path = strdup(config->search_path),
                          .agent = {.pid = -1, .pidfd = -1, .socket = -1},
                          .memory = path_memory_new(),
+                         .supervision = SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_READS,
                          .null_fd = -1,
                          .started = started,
                          .started_data = data};
@@ -347,6 +357,18 @@ struct session *session_start(uv_loop_t *loop, const struct session_config *conf
 
 const char *session_degradation(const struct session *session) {
     return session->probe_error.text;
+}
+
+bool session_is_supervised(const struct session *session) {
+    return (session->supervision & SUPERVISE_FILTER) != 0;
+}
+
+bool session_is_filtered(const struct session *session) {
+    return (session->supervision & SUPERVISE_UNFILTERED) == 0;
+}
+
+const char *session_supervision_gap(const struct session *session) {
+    return session->supervision_error.text;
 }
 
 const struct bwrap_features *session_features(const struct session *session) {

@@ -36,6 +36,8 @@ struct session {
     bool has_mounts;
     unsigned probe; /* index of the variant that is being tried */
     struct error probe_error;
+    unsigned supervision;           /* as much of enum supervision as runs can have here */
+    struct error supervision_error; /* why that is not all */
 
     struct run *runs;
     uint64_t last_run;

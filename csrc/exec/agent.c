@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "exec/agent_run.h"
+#include "exec/capabilities.h"
 #include "exec/passfd.h"
 
 struct agent {
@@ -138,9 +139,9 @@ static void serve_run(struct agent_run *run) {
         agent_run_stage_gone(run);
 }
 
-static bool is_bwrap(const struct agent *agent, pid_t pid) {
+static bool is_known(const struct agent *agent, pid_t pid) {
     for (const struct agent_run *run = agent->runs; run != NULL; run = run->next)
-        if (run->bwrap == pid)
+        if (run->bwrap == pid || run->supervisor == pid)
             return true;
     return false;
 }
@@ -157,12 +158,22 @@ static void kill_orphans(const struct agent *agent) {
     if (children != NULL && getline(&line, &size, children) > 0) {
         char *next = line;
         for (pid_t pid; (pid = (pid_t)strtol(next, &next, 10)) > 0;)
-            if (!is_bwrap(agent, pid))
+            if (!is_known(agent, pid))
                 kill(pid, SIGKILL);
     }
     free(line);
     if (children != NULL)
         fclose(children);
+}
+
+static void child_changed(const struct agent *agent, struct agent_run *run, pid_t pid, int status) {
+    if (run->supervisor == pid) {
+        agent_run_supervisor_gone(run, status);
+    } else if (run->bwrap == pid && !WIFSTOPPED(status)) {
+        agent_run_bwrap_gone(run, status);
+        if (agent_run_is_orphaned(run))
+            kill_orphans(agent);
+    }
 }
 
 static void reap(const struct agent *agent) {
@@ -171,14 +182,9 @@ static void reap(const struct agent *agent) {
         ;
     int status;
     pid_t pid;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-        for (struct agent_run *run = agent->runs; run != NULL; run = run->next) {
-            if (run->bwrap != pid)
-                continue;
-            agent_run_bwrap_gone(run, status);
-            if (agent_run_is_orphaned(run))
-                kill_orphans(agent);
-        }
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
+        for (struct agent_run *run = agent->runs; run != NULL; run = run->next)
+            child_changed(agent, run, pid, status);
 }
 
 /* Milliseconds until the next run is due, rounded up; -1: none is. */
@@ -267,24 +273,6 @@ static int set_up_process(struct agent *agent) {
     return chdir("/");
 }
 
-/*
- * Root keeps CAP_SETFCAP: the kernel wants it of whoever maps root into a user namespace
- * (user_namespaces(7)), and under no_new_privs, as in many containers, bwrap gets it from nowhere else.
- */
-static void drop_capabilities(void) {
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
-    if (syscall(SYS_capget, &header, data) != 0)
-        return;
-    for (size_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
-        uint32_t kept = i == 0 ? 1u << CAP_SETFCAP : 0;
-        data[i].permitted &= kept;
-        data[i].effective &= kept;
-        data[i].inheritable = 0;
-    }
-    syscall(SYS_capset, &header, data);
-}
-
 int agent_main(void) {
     struct agent agent = {.context.namespaces = {.user = -1, .network = -1, .mount = -1}};
     struct agent_event ready = {.version = WIRE_VERSION, .type = AGENT_READY};
@@ -293,7 +281,9 @@ int agent_main(void) {
         return 125;
     ready.status = session_namespaces_make(&agent.context.namespaces, ready.text, sizeof ready.text);
     ready.flags = agent.context.namespaces.mount >= 0 ? READY_MOUNT_PLAN : 0;
-    drop_capabilities();
+    /* Root keeps what the kernel wants of whoever maps root into a user namespace (user_namespaces(7)): under
+     * no_new_privs, as in many containers, bwrap gets it from nowhere else. */
+    capabilities_keep(1u << CAP_SETFCAP);
     if (watch(&agent, AGENT_SOCKET_FD, &agent) != 0 || watch(&agent, agent.signals, &agent.signals) != 0 ||
         !send_event(&agent, &ready))
         return 125;

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "exec/launch.h"
 #include "exec/passfd.h"
+#include "exec/supervisor.h"
 
 #ifndef F_ADD_SEALS
 #define F_ADD_SEALS 1033
@@ -76,23 +77,48 @@ static void read_diagnostics(const struct agent_run *run, char *text, size_t siz
             text[i] = ' ';
 }
 
-static void launch(struct agent_run *run, const struct agent_context *context,
-                   const struct agent_request *request, const int *start_fds) {
+/* A socket on which the other end is known by its pid. */
+static int make_socket(int *ours, int *theirs) {
     int pair[2];
     int on = 1;
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return -1;
+    *ours = pair[0];
+    *theirs = pair[1];
+    return setsockopt(*ours, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+}
+
+/* After bwrap, which takes longer to come to the point where the supervisor is needed. */
+static void start_supervisor(struct agent_run *run, const int *start_fds, int stage) {
+    const struct supervisor_start start = {
+        .stage = stage, .payload = start_fds[START_FD_PAYLOAD], .events = start_fds[START_FD_EVENTS]};
+    run->supervisor = supervisor_fork(&start);
+    if (run->supervisor >= 0)
+        return;
+    run->supervisor = 0;
+    set_failed(run, "cannot fork a supervisor (processes of this user)", strerror(errno));
+    agent_run_kill(run);
+}
+
+static void launch(struct agent_run *run, const struct agent_context *context,
+                   const struct agent_request *request, const int *start_fds) {
+    bool supervised = (request->flags & START_SUPERVISED) != 0;
+    cleanup_fd int stage_end = -1;
+    cleanup_fd int supervisor_end = -1;
+    cleanup_fd int supervised_end = -1;
+    if (make_socket(&run->control, &stage_end) != 0 ||
+        (supervised && make_socket(&supervisor_end, &supervised_end) != 0)) {
         set_failed(run, "cannot make a socket for a run", strerror(errno));
         return;
     }
-    run->control = pair[0];
-    cleanup_fd int stage_end = pair[1];
     run->diagnostics = make_diagnostics();
-    if (run->diagnostics < 0 || setsockopt(run->control, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) {
+    if (run->diagnostics < 0) {
         set_failed(run, "cannot set up a run", strerror(errno));
         return;
     }
     struct launch plan = {.start_fds = start_fds,
                           .control = stage_end,
+                          .supervisor = supervised_end,
                           .diagnostics = run->diagnostics,
                           .helper = context->helper,
                           .mount_plan = (request->flags & START_MOUNT_PLAN) != 0,
@@ -104,6 +130,11 @@ static void launch(struct agent_run *run, const struct agent_context *context,
         return;
     }
     run->launched = true;
+    /* The supervisor must not hold the stage's end: it waits for the end of that. */
+    close_fd(&supervised_end);
+    close_fd(&stage_end);
+    if (supervised)
+        start_supervisor(run, start_fds, supervisor_end);
     if (!watch(run, run->control)) {
         set_failed(run, "cannot watch a run (epoll watches of this user)", strerror(errno));
         agent_run_kill(run);
@@ -243,6 +274,15 @@ static void hear_event(struct agent_run *run, const struct stage_event *event, p
     case STAGE_ERROR:
         set_failed(run, event->text, "");
         break;
+    case STAGE_UNFILTERED:
+        run->ended.flags |= ENDED_UNFILTERED;
+        run->ended.flags |= ENDED_UNSUPERVISED;
+        snprintf(run->ended.text, sizeof run->ended.text, "%s", event->text);
+        break;
+    case STAGE_UNSUPERVISED:
+        run->ended.flags |= ENDED_UNSUPERVISED;
+        snprintf(run->ended.text, sizeof run->ended.text, "%s", event->text);
+        break;
     default:
         set_failed(run, "a message of an unknown kind from the stage", "");
     }
@@ -292,6 +332,21 @@ void agent_run_bwrap_gone(struct agent_run *run, int wait_status) {
     set_failed(run, said[0] != '\0' ? said : how, "");
 }
 
+void agent_run_supervisor_gone(struct agent_run *run, int wait_status) {
+    /* Stopped by somebody, it would hold up every call of the command. */
+    if (WIFSTOPPED(wait_status))
+        kill(run->supervisor, SIGKILL);
+    else
+        run->supervisor = 0;
+    if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0)
+        return;
+    agent_run_hear(run);
+    if (run->has_status || run->stopping)
+        return;
+    set_failed(run, "the run's supervisor ended unexpectedly", "");
+    agent_run_kill(run);
+}
+
 bool agent_run_is_orphaned(const struct agent_run *run) {
     return run->launched && run->bwrap == 0 && run->stage_pidfd < 0 && !run->has_status;
 }
@@ -306,7 +361,7 @@ static bool inside_is_gone(const struct agent_run *run) {
 }
 
 bool agent_run_gone(const struct agent_run *run) {
-    return !run->launched || (inside_is_gone(run) && run->bwrap == 0);
+    return !run->launched || (inside_is_gone(run) && run->bwrap == 0 && run->supervisor == 0);
 }
 
 bool agent_run_over(struct agent_run *run) {

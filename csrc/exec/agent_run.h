@@ -13,11 +13,12 @@ struct agent_run {
     struct agent_run *next;
     int epoll;
     uint64_t id;
-    pid_t bwrap;     /* 0 once reaped */
-    int control;     /* the agent's end of the stage's socket; -1 once it ended */
-    int stage_pidfd; /* -1 before the stage said hello, and once it is gone */
-    int diagnostics; /* bwrap's stderr */
-    int outputs[2];  /* the command's stdout and stderr: held open, so that Node wakes once, for the end */
+    pid_t bwrap;      /* 0 once reaped */
+    pid_t supervisor; /* 0: none, or reaped */
+    int control;      /* the agent's end of the stage's socket; -1 once it ended */
+    int stage_pidfd;  /* -1 before the stage said hello, and once it is gone */
+    int diagnostics;  /* bwrap's stderr */
+    int outputs[2];   /* the command's stdout and stderr: held open, so that Node wakes once, for the end */
     uint64_t deadline_ns; /* when to stop it by itself; 0: never, or done */
     uint64_t give_up_ns;  /* when KILL has had its time; 0: not killed */
     uint64_t kill_at_ns;  /* when TERM has had its time; 0: not stopping */
@@ -73,6 +74,12 @@ void agent_run_stage_gone(struct agent_run *run);
 
 /* To be called when bwrap was reaped. */
 void agent_run_bwrap_gone(struct agent_run *run, int wait_status);
+
+/*
+ * To be called when the supervisor was reaped, or was stopped by somebody (it is killed then): unless it had
+ * come to its end with the stage, the run ends with an error.
+ */
+void agent_run_supervisor_gone(struct agent_run *run, int wait_status);
 
 /* True when bwrap is gone without a word from its stage: a child of its may be left, the agent's child now.
  */

@@ -37,6 +37,7 @@ static int place_descriptors(const struct launch *launch, const struct payload *
         {launch->start_fds[START_FD_PAYLOAD], LAUNCH_FD_ARGUMENTS},
         {launch->control, LAUNCH_FD_CONTROL},
         {launch->helper, LAUNCH_FD_HELPER},
+        {launch->supervisor >= 0 ? launch->supervisor : null, LAUNCH_FD_SUPERVISOR},
         {launch->start_fds[START_FD_STDIN], LAUNCH_FD_STDIN},
         {launch->start_fds[START_FD_STDOUT], LAUNCH_FD_STDOUT},
         {launch->start_fds[START_FD_STDERR], LAUNCH_FD_STDERR},

@@ -11,6 +11,7 @@
 struct launch {
     const int *start_fds; /* START_FD_COUNT of them */
     int control;          /* the stage's end of the run's socket */
+    int supervisor;       /* the stage's end of its socket to the supervisor; -1: there is none */
     int diagnostics;
     int helper;                                  /* the helper's own executable */
     bool mount_plan;                             /* START_MOUNT_PLAN */

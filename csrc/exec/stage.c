@@ -20,6 +20,7 @@
 #include "exec/mount_check.h"
 #include "exec/payload.h"
 #include "exec/program.h"
+#include "exec/supervision.h"
 #include "exec/wire.h"
 
 /* Exit statuses of the stage itself; nobody reads them but a person who traces it: results go over the
@@ -66,12 +67,28 @@ static int check_mounts(const struct payload *payload, char *text, size_t text_s
     return 0;
 }
 
-/* The command's own stdio onto 0 to 2; everything else that came along is closed, but for the socket. */
+/* The command's own stdio onto 0 to 2; everything else that came along is closed, but for the sockets. */
 static int take_stdio(void) {
     if (dup2(LAUNCH_FD_STDIN, 0) < 0 || dup2(LAUNCH_FD_STDOUT, 1) < 0 || dup2(LAUNCH_FD_STDERR, 2) < 0)
         return -1;
     close(LAUNCH_FD_ARGUMENTS);
-    return (int)syscall(SYS_close_range, LAUNCH_FD_CONTROL + 1u, ~0u, 0u);
+    if (syscall(SYS_close_range, LAUNCH_FD_CONTROL + 1u, LAUNCH_FD_SUPERVISOR - 1u, 0u) != 0)
+        return -1;
+    return (int)syscall(SYS_close_range, LAUNCH_FD_SUPERVISOR + 1u, ~0u, 0u);
+}
+
+/* From here on this process and all that it starts are filtered. False: the run is over, for the reason told.
+ */
+static bool enter_supervision(const struct payload *payload) {
+    char text[AGENT_TEXT_MAX - 64];
+    enum supervision_result result = supervision_enter(payload->supervision, text, sizeof text);
+    if (result == SUPERVISION_HOLDS)
+        return true;
+    if ((payload->supervision & SUPERVISE_OPTIONAL) == 0) {
+        fail("no supervision: %s", text);
+        return false;
+    }
+    return tell(result == SUPERVISION_UNFILTERED ? STAGE_UNFILTERED : STAGE_UNSUPERVISED, 0, text);
 }
 
 /* A command that cannot start fails as in a shell: a line on its stderr and 127, or 126 for what may not be
@@ -109,22 +126,26 @@ static bool reap(pid_t command, int *status) {
     return false;
 }
 
-/* Until the command ends or the agent does. The kernel kills whatever is left when pid 1 returns. */
-static int supervise(pid_t command, int signals) {
+/* Until the command ends, or agent or supervisor do. The kernel kills whatever is left when pid 1 returns. */
+static int supervise(pid_t command, int signals, bool supervised) {
     struct pollfd waiting[] = {{.fd = signals, .events = POLLIN},
-                               {.fd = LAUNCH_FD_CONTROL, .events = POLLIN}};
+                               {.fd = LAUNCH_FD_CONTROL, .events = POLLIN},
+                               {.fd = supervised ? LAUNCH_FD_SUPERVISOR : -1, .events = POLLIN}};
     for (;;) {
         int status;
         if (reap(command, &status)) {
             tell(STAGE_EXIT, status, "");
             return STAGE_DONE;
         }
-        if (poll(waiting, 2, -1) < 0 && errno != EINTR)
+        if (poll(waiting, sizeof waiting / sizeof waiting[0], -1) < 0 && errno != EINTR)
             return fail("poll: %s", strerror(errno));
         struct signalfd_siginfo info;
         while (waiting[0].revents != 0 && read(signals, &info, sizeof info) > 0)
             ;
         if (waiting[1].revents != 0 && !serve_control(command))
+            return STAGE_BROKEN;
+        /* The supervisor says nothing any more: this is its end, and the run's. */
+        if (waiting[2].revents != 0)
             return STAGE_BROKEN;
     }
 }
@@ -145,6 +166,8 @@ int stage_main(void) {
     sigprocmask(SIG_SETMASK, &all, NULL);
     if (take_stdio() != 0)
         return fail("the stage cannot take its descriptors: %s", strerror(errno));
+    if (!enter_supervision(&payload))
+        return STAGE_BROKEN;
     if (payload.argc == 0) {
         tell(STAGE_EXIT, 0, "");
         return STAGE_DONE;
@@ -166,5 +189,5 @@ int stage_main(void) {
     close(0);
     close(1);
     close(2);
-    return supervise(result.pid, signals);
+    return supervise(result.pid, signals, (payload.supervision & SUPERVISE_FILTER) != 0);
 }

@@ -28,6 +28,7 @@ struct fs_rule {
     uint64_t device;
     uint64_t inode;
     bool directory;
+    const char *why; /* it is denied, for a violation's line; NULL where it is allowed */
 };
 
 struct fs_rules {
@@ -38,6 +39,8 @@ struct fs_rules {
     /* The options' entries that deny, expanded but as written: for a last look at what they lead to. */
     struct strvec read_denied;
     struct strvec write_denied;
+    /* Last components of what is read-denied and there, as written and as it resolved. */
+    struct strvec read_denied_names;
 };
 
 struct fs_place {
@@ -62,8 +65,8 @@ int fs_rules_resolve(const struct fs_options *options, const struct fs_place *pl
 void fs_rules_clear(struct fs_rules *rules);
 
 /* For write_roots.h: appends a rule, whose path is taken out of file; appends a warning. 0, or -1: out of
- * memory. */
-int fs_rules_push(struct fs_rules *rules, enum fs_rule_kind kind, struct resolved_path *file,
+ * memory. why is not copied. */
+int fs_rules_push(struct fs_rules *rules, enum fs_rule_kind kind, struct resolved_path *file, const char *why,
                   struct error *err);
 int fs_rules_warn(struct fs_rules *rules, struct error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -12,8 +12,6 @@ int options_notices(const struct options *options, struct strvec *out) {
          "network.onAskHost: this version has no filtering proxy, nothing is asked and all is denied"},
         {network->allow_local_binding, "network.allowLocalBinding: this version opens no port on the host, "
                                        "servers are reachable inside only"},
-        {network->allow_unix_sockets.count > 0,
-         "network.allowUnixSockets: this version does not hold connections to unix sockets to a list"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].given && strvec_push(out, rows[i].text) != 0)

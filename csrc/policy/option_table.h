@@ -19,10 +19,11 @@ enum option_kind {
     OPTION_STRING_LISTS, /* any key → list of strings */
 };
 
-/* What the strings of a list are. */
+/* What a string, or those of a list, are. */
 enum option_entry {
     OPTION_ENTRY_TEXT,
     OPTION_ENTRY_PATH,
+    OPTION_ENTRY_FIXED_PATH, /* one that no cwd is needed for */
     OPTION_ENTRY_DOMAIN,
 };
 

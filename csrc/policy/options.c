@@ -49,6 +49,12 @@ static int check_path(const char *text, struct error *reason) {
     return 0;
 }
 
+static int check_fixed_path(const char *text, struct error *reason) {
+    if (text[0] != '/' && text[0] != '~')
+        return error_set(reason, ERROR_OPTIONS, 0, "a sandbox has no directory that it would be relative to");
+    return check_path(text, reason);
+}
+
 static int check_domain(const char *text, struct error *reason) {
     struct domain_pattern pattern;
     return domain_pattern_parse(text, &pattern, reason);
@@ -60,6 +66,7 @@ static const struct entry_rule {
 } entry_rules[] = {
     [OPTION_ENTRY_TEXT] = {"a non-empty string", "a list of non-empty strings", NULL},
     [OPTION_ENTRY_PATH] = {"a path", "a list of paths", check_path},
+    [OPTION_ENTRY_FIXED_PATH] = {"an absolute path", NULL, check_fixed_path},
     [OPTION_ENTRY_DOMAIN] = {"a domain pattern", "a list of domain patterns", check_domain},
 };
 
@@ -104,6 +111,14 @@ static int read_strings(const json_t *value, enum option_entry entry, const char
             return error_memory(err);
     }
     return 0;
+}
+
+static int read_string(const json_t *value, enum option_entry entry, const char *place, char **out,
+                       struct error *err) {
+    if (check_entry(value, &entry_rules[entry], place, err) != 0)
+        return -1;
+    *out = strdup(json_string_value(value));
+    return *out == NULL ? error_memory(err) : 0;
 }
 
 static bool is_placeholder(const json_t *value) {
@@ -197,8 +212,9 @@ static int read_option(json_t *value, const struct option_row *row, const char *
     case OPTION_STRING_LISTS:
         return read_ignore_rules(value, place, options, err);
     case OPTION_STRING:
+        return read_string(value, row->entry, place, slot, err);
     case OPTION_NUMBER:
-        break; /* every option of these kinds is a later one */
+        break; /* every option of this kind is a later one */
     }
     return unsupported(err, place);
 }
@@ -261,6 +277,13 @@ static json_t *load_document(const char *json, size_t length, struct error *err)
     return NULL;
 }
 
+/* Other systems believe the log: no command may write in it, wherever it lies. */
+static int deny_log(struct options *options, struct error *err) {
+    if (options->violation_log == NULL || strvec_push(&options->fs.deny_write, options->violation_log) == 0)
+        return 0;
+    return error_memory(err);
+}
+
 int options_parse(const char *json, size_t length, struct options **out, struct error *err) {
     cleanup_json json_t *document = load_document(json, length, err);
     if (document == NULL)
@@ -269,7 +292,7 @@ int options_parse(const char *json, size_t length, struct options **out, struct 
     if (options == NULL)
         return error_memory(err);
     options->monitor_violations = true;
-    if (read_group(document, "", options, err) != 0) {
+    if (read_group(document, "", options, err) != 0 || deny_log(options, err) != 0) {
         options_free(options);
         return -1;
     }
@@ -291,5 +314,6 @@ void options_free(struct options *options) {
         strvec_clear(&options->ignore[i].lines);
     }
     free(options->ignore);
+    free(options->violation_log);
     free(options);
 }

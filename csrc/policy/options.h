@@ -34,6 +34,8 @@ struct options {
     struct fs_options fs;
     struct network_options network;
     bool monitor_violations;
+    bool monitor_reads;
+    char *violation_log; /* absolute, "~" or "~/x"; or NULL. It is one of fs.deny_write too */
     struct ignore_rule *ignore;
     size_t ignore_count;
 };

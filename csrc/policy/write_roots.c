@@ -173,7 +173,7 @@ int write_roots_resolve(const struct fs_options *options, const struct fs_place 
         if (result == 0 && !grant->refused && path_memory_grant(place->memory, grant->file.path) != 0)
             result = error_memory(err);
         if (result == 0 && !grant->refused)
-            result = fs_rules_push(out, FS_ALLOW_WRITE, &grant->file, err);
+            result = fs_rules_push(out, FS_ALLOW_WRITE, &grant->file, NULL, err);
     }
     grants_clear(&grants);
     return result;

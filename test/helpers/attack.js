@@ -59,6 +59,9 @@ function resultsOf(stdout) {
   );
 }
 
+/** What stderr is when a program said nothing itself: nothing, or what the sandbox says it refused. */
+const NOTHING_BUT_DENIALS = /^(\n<sandbox_violations>\n(deny .*\n)+<\/sandbox_violations>)?$/;
+
 /** Names of the attacks that worked. @param {{ stdout: string }} result of an attack program */
 function successes({ stdout }) {
   return Object.entries(resultsOf(stdout))
@@ -91,4 +94,4 @@ function quote(word) {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-module.exports = { bash, compile, makePlace, quote, resultsOf, snapshot, startSandbox, successes, withoutSandbox };
+module.exports = { NOTHING_BUT_DENIALS, bash, compile, makePlace, quote, resultsOf, snapshot, startSandbox, successes, withoutSandbox };

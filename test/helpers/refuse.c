@@ -1,9 +1,11 @@
 /*
  * refuse NAME... -- COMMAND...: runs a command under a seccomp filter as a container's runtime makes one. The
  * named system calls fail with EPERM; clone3, whose flags a filter cannot read, with ENOSYS; clone only where
- * it would make a namespace.
+ * it would make a namespace. --listen as a name takes the notifications of system calls, of which a process
+ * can have one receiver only.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -38,6 +40,9 @@ static const struct {
     {"fsopen", SYS_fsopen},
     {"mount_setattr", SYS_mount_setattr},
     {"openat2", SYS_openat2},
+    {"seccomp", SYS_seccomp},
+    {"pidfd_getfd", SYS_pidfd_getfd},
+    {"process_vm_readv", SYS_process_vm_readv},
 };
 #define CALLS (sizeof calls / sizeof calls[0])
 
@@ -62,11 +67,22 @@ static size_t append(struct sock_filter *at, unsigned number) {
     return sizeof rule / sizeof rule[0];
 }
 
+/* A listener is left open on purpose, for what is executed. */
+static bool install(unsigned long flags, const struct sock_fprog *program) {
+    int fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program);
+    return fd >= 0 && (fd == 0 || fcntl(fd, F_SETFD, 0) == 0);
+}
+
 int main(int argc, char **argv) {
     struct sock_filter rules[2 + 5 * CALLS] = {LOAD(nr)};
     size_t count = 1;
     int at = 1;
+    unsigned long flags = 0;
     for (; at < argc && strcmp(argv[at], "--") != 0; at++) {
+        if (strcmp(argv[at], "--listen") == 0) {
+            flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
+            continue;
+        }
         size_t i = 0;
         while (i < CALLS && strcmp(calls[i].name, argv[at]) != 0)
             i++;
@@ -79,9 +95,8 @@ int main(int argc, char **argv) {
     rules[count++] = (struct sock_filter)ALLOW;
     struct sock_fprog program = {.len = (unsigned short)count, .filter = rules};
     /* Root needs no promise to get a filter, and a container's root has not given it. */
-    bool filtered = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0 ||
-                    (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-                     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+    bool filtered =
+        install(flags, &program) || (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && install(flags, &program));
     if (!filtered || at + 1 >= argc) {
         perror("refuse");
         return 96;

@@ -2,6 +2,7 @@
 import { LocalEnvironment, LocalMachine, OsSandbox, SandboxedLocalEnvironment, SandboxedLocalMachine } from "operon-os-sandbox";
 import { FileExistsError, StaleFileError, shellQuoteArg, toSrtInvocation } from "operon-os-sandbox";
 import type {
+  CountedViolation,
   DirEntry,
   Environment,
   FileInfo,
@@ -15,14 +16,17 @@ import type {
   RunOptions,
   RunResult,
   SandboxPolicyContext,
+  SandboxViolations,
   SrtInvocation,
   Violation,
+  ViolationCounts,
+  ViolationLogLine,
 } from "operon-os-sandbox";
 
 export async function everything(): Promise<RunResult> {
   const network: OsSandboxNetworkOptions = { allowedDomains: ["*.example.com"], onAskHost: async (request: NetworkAskRequest) => request.port === 443 };
   const filesystem: OsSandboxFilesystemOptions = { denyRead: ["~/secrets"] as const };
-  const options: OsSandboxOptions = { network, filesystem, monitorViolations: false, ignoreViolations: { "*": ["/dev/tty"] } };
+  const options: OsSandboxOptions = { network, filesystem, monitorViolations: false, ignoreViolations: { "*": ["/dev/tty"] }, monitorReads: true, violationLog: "~/violations.jsonl" };
   await using sandbox = await OsSandbox.start(options);
 
   const status: OsSandboxStatus = sandbox.status;
@@ -54,6 +58,22 @@ export const machines: LocalMachine[] = [new Mine(policy), new SandboxedLocalMac
 export const environments: LocalEnvironment[] = [new SandboxedLocalEnvironment(policy, { additionalDirs: [] })];
 export const invocation: SrtInvocation = toSrtInvocation(["echo", shellQuoteArg("a b")], "/bin/sh");
 export const why = (violation: Violation): string => violation.why ?? violation.operation;
+export const log = (line: ViolationLogLine): number => (line.type === "violation" ? line.pid : line.count);
+
+export function listen(sandbox: OsSandbox): number {
+  const listener = async ({ path, host, port }: Violation): Promise<unknown> => path ?? [host, port];
+  const chained: OsSandbox = sandbox.on("violation", listener).once("violation", why).off("violation", listener);
+  const violations: SandboxViolations = chained.violations;
+  const listed: CountedViolation[] = violations.list();
+  const { events, attempts, dropped }: ViolationCounts = violations.counts;
+  violations.clear();
+  return listed.reduce((sum, { count }) => sum + count, attempts - events - dropped);
+}
+
+export function holds(sandbox: OsSandbox): boolean {
+  const guarantees = sandbox.status.enabled ? sandbox.status.guarantees : undefined;
+  return guarantees?.unixSockets === "enforced" && guarantees.violations === "reported" && guarantees.systemCalls === "filtered";
+}
 
 export function code(error: unknown): string | undefined {
   const exists: "FILE_ALREADY_EXISTS" | undefined = error instanceof FileExistsError ? error.code : undefined;
@@ -65,6 +85,10 @@ export function code(error: unknown): string | undefined {
 new OsSandbox();
 // @ts-expect-error: a misspelt option
 OsSandbox.start({ filesystem: { denyReads: [] } });
+// @ts-expect-error: the only event is "violation"
+OsSandbox.disabled().on("violations", () => {});
+// @ts-expect-error: an event has no count, it is told when it happens
+OsSandbox.disabled().on("violation", ({ count }) => count);
 // @ts-expect-error: a list is a list
 OsSandbox.start({ network: { allowedDomains: "example.com" } });
 // @ts-expect-error: the policy is not optional

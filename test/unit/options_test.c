@@ -111,6 +111,17 @@ static const struct {
      "ignoreViolations[\"*\"][0]: expected a non-empty string, found 7"},
     {"{\"ignoreViolations\":{\"\":[]}}",
      "ignoreViolations: expected \"*\" or part of a command as key, found \"\""},
+    {"{\"monitorReads\":\"yes\"}", "monitorReads: expected true or false, found \"yes\""},
+    {"{\"violationLog\":null}", "violationLog: expected an absolute path, found null"},
+    {"{\"violationLog\":[\"/x\"]}", "violationLog: expected an absolute path, found an array"},
+    {"{\"violationLog\":\"\"}", "violationLog: expected an absolute path, found \"\" (it is empty)"},
+    {"{\"violationLog\":\"/a\\u0000b\"}",
+     "violationLog: expected an absolute path, found \"/a\\u0000b\" (it contains a NUL character)"},
+    {"{\"violationLog\":\"logs/x\"}",
+     "violationLog: expected an absolute path, found \"logs/x\" (a sandbox has "
+     "no directory that it would be relative to)"},
+    {"{\"violationLog\":\"~bob/x\"}",
+     "violationLog: expected an absolute path, found \"~bob/x\"" HOME_REASON},
     /* later parts */
     {"{\"network\":{\"allowedIPs\":[\"192.0.2.7\"]}}", "network.allowedIPs" LATER},
     {"{\"network\":{\"upstreamProxy\":\"http://proxy.example.com\"}}", "network.upstreamProxy" LATER},
@@ -119,9 +130,6 @@ static const struct {
     {"{\"filesystem\":{\"defaultRead\":\"deny\"}}", "filesystem.defaultRead" LATER},
     {"{\"filesystem\":{\"allowGitConfig\":true}}", "filesystem.allowGitConfig" LATER},
     {"{\"filesystem\":{\"allowProtected\":[\".vscode/\"]}}", "filesystem.allowProtected" LATER},
-    {"{\"monitorReads\":true}", "monitorReads" LATER},
-    {"{\"violationLog\":\"/x\"}", "violationLog" LATER},
-    {"{\"violationLog\":null}", "violationLog" LATER},
     {"{\"limits\":{\"memoryBytes\":1}}", "limits.memoryBytes" LATER},
     {"{\"backend\":\"seatbelt\"}", "backend" LATER},
     {"{\"backend\":null}", "backend" LATER},
@@ -148,6 +156,8 @@ static const char *const accepted[] = {
     "{\"filesystem\":{\"allowRead\":[],\"allowProtected\":[],\"defaultRead\":\"allow\",\"allowGitConfig\":"
     "false}}",
     "{\"monitorReads\":false,\"backend\":\"auto\"}",
+    "{\"violationLog\":\"~\"}",
+    "{\"violationLog\":\"/a/../b.log\"}",
     "{\"backend\":\"bwrap\"}",
     "{\"ignoreViolations\":{\"$unsupported\":[\"x\"]}}",
 };
@@ -190,7 +200,8 @@ static void keeps_every_value(void) {
     parse("{\"network\":{\"allowedDomains\":[\"*.Example.com:443\"],\"deniedDomains\":[\"x.example.com\"],"
           "\"allowUnixSockets\":[\"/run/x.sock\",\"~/y\"],\"allowLocalBinding\":true,\"onAskHost\":true},"
           "\"filesystem\":{\"denyRead\":[\"/a\"],\"allowWrite\":[\"b\"],\"denyWrite\":[\"~/c\",\"\\u00e9\"]},"
-          "\"monitorViolations\":false,\"ignoreViolations\":{\"*\":[\"l1\",\"l2\"],\"git status\":[]}}",
+          "\"monitorViolations\":false,\"monitorReads\":true,\"violationLog\":\"~/v.log\","
+          "\"ignoreViolations\":{\"*\":[\"l1\",\"l2\"],\"git status\":[]}}",
           &o, NULL);
     if (!ok(o != NULL, "a full document is accepted"))
         return;
@@ -201,9 +212,12 @@ static void keeps_every_value(void) {
     ok(o->network.has_ask, "onAskHost is noted");
     is_str(o->fs.deny_read.items[0], "/a", "denyRead is kept");
     is_str(o->fs.allow_write.items[0], "b", "allowWrite is kept");
-    is_int((long long)o->fs.deny_write.count, 2, "denyWrite has all entries");
+    is_int((long long)o->fs.deny_write.count, 3, "denyWrite has all entries, and the log");
     is_str(o->fs.deny_write.items[1], "\xc3\xa9", "entries are UTF-8");
+    is_str(o->fs.deny_write.items[2], "~/v.log", "the log is write-denied");
+    is_str(o->violation_log, "~/v.log", "violationLog is kept");
     ok(!o->monitor_violations, "monitorViolations is kept");
+    ok(o->monitor_reads, "monitorReads is kept");
     is_int((long long)o->ignore_count, 2, "ignoreViolations has all keys");
     is_str(o->ignore[0].command, "*", "a rule has its command");
     is_str(o->ignore[0].lines.items[1], "l2", "a rule has its lines");
@@ -217,6 +231,8 @@ static void has_defaults(void) {
     if (!ok(o != NULL, "an empty document is accepted"))
         return;
     ok(o->monitor_violations, "monitorViolations is on by default");
+    ok(!o->monitor_reads && o->violation_log == NULL && o->fs.deny_write.count == 0,
+       "monitorReads is off by default, and there is no log");
     ok(!o->network.allow_local_binding && !o->network.has_ask, "local binding and questions are off");
     is_int((long long)(o->fs.deny_read.count + o->network.allowed_domains.count + o->ignore_count), 0,
            "lists are empty by default");
@@ -345,7 +361,7 @@ static void *failing_malloc(size_t size) {
 
 static void memory_that_runs_out_is_an_error(void) {
     const char *json = "{\"filesystem\":{\"allowRead\":[],\"denyRead\":[\"/a\",\"/"
-                       "b\"]},\"ignoreViolations\":{\"*\":[\"x\"]}}";
+                       "b\"]},\"violationLog\":\"/v\",\"ignoreViolations\":{\"*\":[\"x\"]}}";
     json_set_alloc_funcs(failing_malloc, free);
     size_t failures = 0, memory_errors = 0;
     bool clean = true;

@@ -48,6 +48,44 @@ static struct payload_mount *payload_mounts(const struct mount_plan *plan) {
     return mounts;
 }
 
+/* Commands have a /proc of their own; the rest is said of the rules that deny. */
+static const struct payload_reason own_proc = {.path = "/proc", .why = "kernel files"};
+
+static struct payload_reason *payload_reasons(const struct fs_rules *rules, size_t *count) {
+    struct payload_reason *reasons = calloc(rules->count + 1, sizeof *reasons);
+    *count = 0;
+    if (reasons == NULL)
+        return NULL;
+    reasons[(*count)++] = own_proc;
+    for (size_t i = 0; i < rules->count; i++)
+        if (rules->items[i].why != NULL)
+            reasons[(*count)++] =
+                (struct payload_reason){.path = rules->items[i].path, .why = rules->items[i].why};
+    return reasons;
+}
+
+static bool names_denied_file(const struct strvec *argv, const struct fs_rules *rules) {
+    for (size_t a = 0; a < argv->count; a++)
+        for (size_t n = 0; n < rules->read_denied_names.count; n++)
+            if (strstr(argv->items[a], rules->read_denied_names.items[n]) != NULL)
+                return true;
+    return false;
+}
+
+/*
+ * Opens for reading are looked at where that was asked for, and where the command names a file that it may
+ * not read: then the report is the kernel's answer, and no guess from what the command says on its stderr.
+ */
+static uint32_t choose_supervision(const struct prepare_request *request, const struct fs_rules *rules) {
+    const struct options *options = request->options;
+    uint32_t wanted = SUPERVISE_FILTER | SUPERVISE_OPTIONAL | SUPERVISE_UNFILTERED;
+    if (options->monitor_violations)
+        wanted |= SUPERVISE_PATHS;
+    if (options->monitor_violations && (options->monitor_reads || names_denied_file(&request->argv, rules)))
+        wanted |= SUPERVISE_READS;
+    return wanted & request->supervision_allowed;
+}
+
 /* The process's umask without setting it: umask(2) can only be read by writing, which other threads would
  * see. */
 static uint32_t current_umask(void) {
@@ -130,6 +168,8 @@ static int write_payload(struct prepare_request *request, const struct fs_rules 
     size_t arguments_size = 0;
     cleanup_free char *joined = result == 0 ? join_arguments(&arguments, &arguments_size) : NULL;
     cleanup_free struct payload_mount *mounts = payload_mounts(plan);
+    size_t reason_count;
+    cleanup_free struct payload_reason *reasons = payload_reasons(rules, &reason_count);
     strvec_clear(&arguments);
     if (result != 0)
         return -1;
@@ -146,12 +186,16 @@ static int write_payload(struct prepare_request *request, const struct fs_rules 
                               .read_denied_count = rules->read_denied.count,
                               .write_denied = rules->write_denied.items,
                               .write_denied_count = rules->write_denied.count,
+                              .supervision = choose_supervision(request, rules),
+                              .reasons = reasons,
+                              .reason_count = reason_count,
                               .mask_count = mask_files,
                               .arguments = joined,
                               .arguments_size = arguments_size};
     current_limits(&payload);
     size_t size = 0;
-    cleanup_free void *data = joined != NULL && mounts != NULL ? payload_encode(&payload, &size) : NULL;
+    cleanup_free void *data =
+        joined != NULL && mounts != NULL && reasons != NULL ? payload_encode(&payload, &size) : NULL;
     return data == NULL ? error_memory(err) : write_memfd(data, size, out, err);
 }
 
@@ -174,7 +218,7 @@ int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec 
     request->place.always_read_only = &read_only;
     thread_rights_lower(&rights);
     if (result == 0)
-        result = fs_rules_resolve(request->fs, &request->place, &rules, err);
+        result = fs_rules_resolve(&request->options->fs, &request->place, &rules, err);
     if (result == 0)
         result = mount_plan_build(&rules, &plan, err);
     if (result == 0)

@@ -10,7 +10,8 @@
 struct prepare_request {
     const char *bwrap;
     struct bwrap_features features;
-    const struct fs_options *fs;
+    const struct options *options;
+    unsigned supervision_allowed; /* as much of enum supervision (exec/payload.h) as there can be */
     struct fs_place place;
     const char *cwd;    /* where the command starts; absolute */
     struct strvec argv; /* empty: a probe */

@@ -1,0 +1,61 @@
+/* A run, for the files that it is made of. */
+#ifndef OS_SANDBOX_COMMAND_RUN_INTERNAL_H
+#define OS_SANDBOX_COMMAND_RUN_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/error.h"
+#include "base/strvec.h"
+#include "command/run.h"
+#include "command/stream.h"
+#include "exec/wire.h"
+#include "violations/collector.h"
+#include "violations/tail.h"
+
+enum run_state {
+    RUN_PREPARING,
+    RUN_WAITING, /* for the agent to be told */
+    RUN_RUNNING,
+    RUN_ENDING, /* it is over; its supervisor may have something to say about it */
+    RUN_DONE
+};
+
+struct run {
+    struct run *next;
+    struct session *session;
+    uint64_t id;
+    enum run_state state;
+    struct run_request request;
+    uint64_t deadline_ns;
+    uv_work_t preparing;
+    bool preparing_now;
+    uv_timer_t timer; /* for the deadline while it is prepared, which the agent keeps then; and at the end */
+    bool timing;
+    struct error prepare_error;
+    struct strvec warnings;
+    int payload;
+    int command_fds[1 + RUN_STREAMS]; /* the command's ends: stdin, stdout, stderr */
+    bool stop_wanted;
+    bool stop_unsent;
+    struct stream streams[RUN_STREAMS];
+    uv_poll_t stdin_watch;
+    bool stdin_watched;
+    int stdin_fd;
+    size_t stdin_done;
+    uv_poll_t events_watch;
+    bool events_watched;
+    int events_fd;         /* -1: nobody wants to know */
+    int command_events_fd; /* the supervisor's end */
+    struct tail events;
+    struct collector violations;
+    struct agent_event ended;
+    unsigned open_handles;
+};
+
+/* On a thread of the pool: rules, payload, pipes. What fails is in prepare_error. */
+void run_prepare_work(uv_work_t *work);
+
+#endif

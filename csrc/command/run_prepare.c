@@ -1,0 +1,61 @@
+#include <errno.h>
+#include <fcntl.h>
+
+#include "command/run_internal.h"
+#include "command/session_internal.h"
+#include "exec/payload.h"
+#include "platform/linux/prepare.h"
+
+/* Neither end blocks: nobody inside has this one. */
+static int make_event_pipe(struct run *run) {
+    int failed = pipe_make(PIPE_THEY_WRITE, &run->events_fd, &run->command_events_fd);
+    if (failed == 0 && fcntl(run->command_events_fd, F_SETFL, O_NONBLOCK) != 0)
+        failed = -errno;
+    return failed;
+}
+
+static int make_pipes(struct run *run) {
+    int failed = 0;
+    for (size_t i = 0; failed == 0 && i < RUN_STREAMS; i++)
+        failed = pipe_make(PIPE_THEY_WRITE, &run->streams[i].fd, &run->command_fds[1 + i]);
+    if (failed == 0 && run->request.stdin_data != NULL)
+        failed = pipe_make(PIPE_WE_WRITE, &run->stdin_fd, &run->command_fds[0]);
+    if (failed == 0 && run->request.options->monitor_violations)
+        failed = make_event_pipe(run);
+    return failed;
+}
+
+/* So that a command's rules are sought once, not at every line. */
+static int choose_ignored(struct run *run) {
+    const char *command = run->request.command == NULL ? "" : run->request.command;
+    return ignore_list_build(run->request.options, command, &run->violations.ignore);
+}
+
+#define NO_HOME "/nonexistent"
+
+void run_prepare_work(uv_work_t *work) {
+    struct run *run = work->data;
+    struct session *session = run->session;
+    /* What a command of an earlier process left in the home must not decide whether there is a sandbox. */
+    bool is_probe = run->request.argv.count == 0;
+    struct prepare_request request = {.bwrap = session->bwrap,
+                                      .features = session->features,
+                                      .options = run->request.options,
+                                      .supervision_allowed =
+                                          session->supervision | (is_probe ? SUPERVISE_OPTIONAL : 0u),
+                                      .place = {.home = is_probe ? NO_HOME : session->home,
+                                                .account_home = is_probe ? NULL : session->account_home,
+                                                .tmpdir = session->tmpdir,
+                                                .cwd = run->request.machine_cwd,
+                                                .additional_dirs = &run->request.additional_dirs,
+                                                .memory = session->memory},
+                                      .cwd = run->request.cwd,
+                                      .argv = run->request.argv,
+                                      .env = run->request.env};
+    int failed = prepare_run(&request, &run->payload, &run->warnings, &run->prepare_error);
+    run->request.env = request.env;
+    if (failed == 0 && (failed = make_pipes(run)) != 0)
+        error_set(&run->prepare_error, ERROR_HOST, -failed, "cannot make pipes for a command");
+    if (failed == 0 && choose_ignored(run) != 0)
+        error_memory(&run->prepare_error);
+}

@@ -1,0 +1,29 @@
+/*
+ * The calls that are notified, and who answers each. A broker makes a path call on its own copy of the path,
+ * relative to O_PATH descriptors of folders in the run's root, with the command's rights (the same ids, no
+ * capabilities) and its umask; its result is the command's. So what is reported as refused was refused.
+ */
+#ifndef OS_SANDBOX_EXEC_BROKER_H
+#define OS_SANDBOX_EXEC_BROKER_H
+
+#include "exec/supervised.h"
+
+/*
+ * True where a process of the run restricted itself (landlock(7)) and the file or folder of fd (O_PATH will
+ * do) lies on a writable mount: the supervisor could do more there than the caller may.
+ */
+bool is_left_to_kernel(const struct call *call, int fd);
+
+/* The answer to any notified call; one that no broker knows goes on, but for those that send or connect. */
+struct answer broker_answer(struct call *call);
+
+/* Parts of it, by subject: each answers the numbers it knows (true), or leaves *answer alone. */
+bool broker_open(struct call *call, struct answer *answer); /* open, openat, creat */
+bool broker_names(struct call *call,
+                  struct answer *answer); /* mkdir, mknod, symlink, link, rename, unlink, rmdir */
+bool broker_objects(struct call *call,
+                    struct answer *answer); /* truncate, chmod, chown, utimens, xattr; fchmod … */
+bool broker_sockets(struct call *call, struct answer *answer); /* connect, bind */
+bool broker_sends(struct call *call, struct answer *answer);   /* sendto, sendmsg, sendmmsg */
+
+#endif

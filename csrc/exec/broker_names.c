@@ -1,0 +1,339 @@
+/* mkdir, mknod, symlink, link, rename, unlink, rmdir: made here, relative to descriptors of the folders. */
+#include "exec/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "exec/explain.h"
+#include "exec/statx.h"
+#include "exec/target.h"
+#include "exec/walk.h"
+
+#define CREATE "file-write-create"
+#define UNLINK "file-write-unlink"
+
+/* A path of a call, and where it leads. */
+struct side {
+    int dirfd;
+    char path[PATH_MAX];
+    struct place place;
+    /* What lies there (look). */
+    bool exists;
+    bool is_folder;
+    bool is_mount;
+};
+
+struct names {
+    struct side first;
+    struct side second;
+    uint64_t extra; /* the mode, or the flags */
+    uint64_t device;
+};
+
+/* --- what they share --- */
+
+static int result_of(long result) {
+    return result == 0 ? 0 : errno;
+}
+
+/*
+ * The name for a call. Where there is none the path was "/" or as good: it stands for itself, in any root,
+ * and no such call changes anything there.
+ */
+static const char *name_of(const struct place *place) {
+    return place->name[0] == '\0' ? "/" : place->name;
+}
+
+/* Walks to the place. False: *answer says what came of it. */
+static bool find(struct call *call, struct side *side, const char *operation, struct answer *answer) {
+    int error = walk_to_place(call, side->dirfd, side->path, false, &side->place);
+    if (error != 0)
+        *answer = explain_place(call, operation, &side->place, error);
+    return error == 0;
+}
+
+/* The same for a new name that the supervisor is to make. */
+static bool find_new(struct call *call, struct side *side, struct answer *answer) {
+    if (!find(call, side, CREATE, answer))
+        return false;
+    if (!is_left_to_kernel(call, side->place.parent))
+        return true;
+    *answer = answer_continue();
+    return false;
+}
+
+static struct answer made(struct call *call, const struct side *side, long result) {
+    int error = result_of(result);
+    return error == 0 ? answer_value(0) : explain_place(call, CREATE, &side->place, error);
+}
+
+/* False for ".", ".." and "/", which no call renames or removes. */
+static bool is_entry(const struct place *place) {
+    size_t length = strcspn(place->name, "/");
+    return length > 0 && strncmp(place->name, "..", length) != 0;
+}
+
+/*
+ * What lies at the place. The kernel keeps mount points from being renamed and removed in the caller's own
+ * mount namespace only (is_local_mountpoint in fs/namei.c), and the supervisor's is the host's: so they are
+ * told here. This is no race: by no call inside does a name become a mount point, or cease to be one. 0 or an
+ * errno.
+ */
+static int look(struct side *side) {
+    struct file_facts facts;
+    if (!is_entry(&side->place))
+        return 0;
+    cleanup_fd int object = place_open(&side->place);
+    /* ENOTDIR, ELOOP: a slash behind the name of what is no folder, and so no mount that matters. */
+    side->exists = object != -ENOENT;
+    if (object < 0)
+        return object == -ENOENT || object == -ENOTDIR || object == -ELOOP ? 0 : -object;
+    if (file_facts_of(object, &facts) != 0)
+        return errno;
+    side->is_folder = S_ISDIR(facts.mode);
+    side->is_mount = facts.mount_root;
+    return 0;
+}
+
+/* The answer for a name that could not go, or be taken. */
+static struct answer refused(struct call *call, const char *operation, const struct side *side, int error) {
+    bool by_mount = error != EBUSY || side->is_mount;
+    return is_entry(&side->place) && by_mount ? explain_place(call, operation, &side->place, error)
+                                              : answer_errno(error);
+}
+
+/* --- new names --- */
+
+static struct answer make_folder(struct call *call, struct names *names) {
+    const struct place *place = &names->first.place;
+    struct answer answer;
+    if (!find_new(call, &names->first, &answer))
+        return answer;
+    umask(target_umask(call));
+    return made(call, &names->first,
+                syscall(SYS_mkdirat, place->parent, name_of(place), (mode_t)names->extra));
+}
+
+static struct answer make_node(struct call *call, struct names *names) {
+    const struct place *place = &names->first.place;
+    struct answer answer;
+    if (!find_new(call, &names->first, &answer))
+        return answer;
+    umask(target_umask(call));
+    return made(
+        call, &names->first,
+        syscall(SYS_mknodat, place->parent, name_of(place), (mode_t)names->extra, (unsigned)names->device));
+}
+
+static struct answer make_symlink(struct call *call, struct names *names) {
+    const struct place *place = &names->second.place;
+    struct answer answer;
+    if (!find_new(call, &names->second, &answer))
+        return answer;
+    return made(call, &names->second,
+                syscall(SYS_symlinkat, names->first.path, place->parent, name_of(place)));
+}
+
+/* --- links --- */
+
+/* True where the name alone says what is linked: the kernel follows what has a slash behind it. */
+static bool is_plain(const struct place *place) {
+    size_t length = strlen(place->name);
+    return length > 0 && place->name[length - 1] != '/';
+}
+
+static long link_to(const struct names *names, int object) {
+    const struct place *from = &names->first.place;
+    const struct place *to = &names->second.place;
+    int flags = (int)names->extra & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH);
+    char own[32];
+    if (is_plain(from))
+        return syscall(SYS_linkat, from->parent, from->name, to->parent, name_of(to), flags);
+    snprintf(own, sizeof own, "/proc/self/fd/%d", object);
+    return syscall(SYS_linkat, AT_FDCWD, own, to->parent, name_of(to), flags | AT_SYMLINK_FOLLOW);
+}
+
+static struct answer make_link(struct call *call, struct names *names) {
+    struct side *from = &names->first;
+    struct answer answer;
+    bool is_descriptor = from->path[0] == '\0' && (names->extra & AT_EMPTY_PATH) != 0;
+    bool follow = (names->extra & AT_SYMLINK_FOLLOW) != 0;
+    cleanup_fd int object = is_descriptor
+                                ? target_folder(call, from->dirfd)
+                                : walk_to_object(call, from->dirfd, from->path, follow, &from->place);
+    if (object < 0)
+        return answer_errno(-object);
+    if (!find_new(call, &names->second, &answer))
+        return answer;
+    /* Who may link a mere descriptor depends on who opened it (linkat(2)). */
+    if (is_descriptor && !is_on_read_only_mount(names->second.place.parent))
+        return answer_continue();
+    return made(call, &names->second, link_to(names, object));
+}
+
+/* --- names that go --- */
+
+static int remove_at(const struct side *side, int flags) {
+    const struct place *place = &side->place;
+    bool wants_folder = (flags & AT_REMOVEDIR) != 0;
+    if (!side->is_mount)
+        return result_of(syscall(SYS_unlinkat, place->parent, name_of(place), flags));
+    if (is_on_read_only_mount(place->parent))
+        return EROFS;
+    if (side->is_folder != wants_folder)
+        return wants_folder ? ENOTDIR : EISDIR;
+    return EBUSY;
+}
+
+static struct answer remove_with(struct call *call, struct side *side, int flags) {
+    struct answer answer;
+    if (!find(call, side, UNLINK, &answer))
+        return answer;
+    if (is_left_to_kernel(call, side->place.parent))
+        return answer_continue();
+    int error = look(side);
+    if (error == 0)
+        error = remove_at(side, flags);
+    /* On a read-only mount the kernel says EROFS before it looks whether there is anything. */
+    if (error == 0 || !side->exists)
+        return answer_errno(error);
+    return refused(call, UNLINK, side, error);
+}
+
+static struct answer remove_name(struct call *call, struct names *names) {
+    return remove_with(call, &names->first, (int)names->extra);
+}
+
+static struct answer remove_folder(struct call *call, struct names *names) {
+    return remove_with(call, &names->first, AT_REMOVEDIR);
+}
+
+/* --- rename --- */
+
+/*
+ * Where a mount is involved nothing is to move. Two dots: the kernel says EXDEV where the folders are on
+ * different mounts, else EBUSY, as for a mount.
+ */
+static int rename_mount(const struct names *names, int flags) {
+    int error = result_of(
+        syscall(SYS_renameat2, names->first.place.parent, ".", names->second.place.parent, ".", flags));
+    return error == EBUSY && !names->first.exists ? ENOENT : error;
+}
+
+static int rename_to(const struct names *names) {
+    const struct place *from = &names->first.place;
+    const struct place *to = &names->second.place;
+    unsigned flags = (unsigned)names->extra;
+    /* Nothing takes the place of what exists: mv asks so whether its last argument is a folder. */
+    bool keeps = (flags & RENAME_NOREPLACE) != 0;
+    if (names->first.is_mount || (names->second.is_mount && !keeps))
+        return rename_mount(names, (int)flags);
+    return result_of(syscall(SYS_renameat2, from->parent, name_of(from), to->parent, name_of(to), flags));
+}
+
+static struct answer rename_names(struct call *call, struct names *names) {
+    struct side *from = &names->first;
+    struct side *to = &names->second;
+    struct answer answer;
+    if (!find(call, from, UNLINK, &answer) || !find(call, to, CREATE, &answer))
+        return answer;
+    if (is_left_to_kernel(call, from->place.parent) && is_left_to_kernel(call, to->place.parent))
+        return answer_continue();
+    int error = look(from);
+    if (error == 0)
+        error = look(to);
+    if (error == 0)
+        error = rename_to(names);
+    if (error == 0 || !from->exists)
+        return answer_errno(error);
+    bool first = error == EBUSY ? from->is_mount : is_on_read_only_mount(from->place.parent);
+    return first ? refused(call, UNLINK, from, error) : refused(call, CREATE, to, error);
+}
+
+/* --- the calls --- */
+
+#define NONE 255
+
+/* Where the arguments are: NONE, or a position. */
+struct row {
+    int number;
+    struct answer (*make)(struct call *, struct names *);
+    uint8_t dirfd;
+    uint8_t path;
+    uint8_t to_dirfd;
+    uint8_t to_path;
+    uint8_t extra;
+    uint8_t device;
+};
+
+static const struct row rows[] = {
+    {__NR_unlinkat, remove_name, 0, 1, NONE, NONE, 2, NONE},
+    {__NR_mkdirat, make_folder, 0, 1, NONE, NONE, 2, NONE},
+    {__NR_renameat2, rename_names, 0, 1, 2, 3, 4, NONE},
+    {__NR_linkat, make_link, 0, 1, 2, 3, 4, NONE},
+    {__NR_symlinkat, make_symlink, NONE, 0, 1, 2, NONE, NONE},
+    {__NR_mknodat, make_node, 0, 1, NONE, NONE, 2, 3},
+#ifdef __NR_renameat
+    {__NR_renameat, rename_names, 0, 1, 2, 3, NONE, NONE},
+#endif
+#ifdef __NR_unlink /* x86_64 has these as well */
+    {__NR_unlink, remove_name, NONE, 0, NONE, NONE, NONE, NONE},
+    {__NR_rmdir, remove_folder, NONE, 0, NONE, NONE, NONE, NONE},
+    {__NR_mkdir, make_folder, NONE, 0, NONE, NONE, 1, NONE},
+    {__NR_rename, rename_names, NONE, 0, NONE, 1, NONE, NONE},
+    {__NR_link, make_link, NONE, 0, NONE, 1, NONE, NONE},
+    {__NR_symlink, make_symlink, NONE, 0, NONE, 1, NONE, NONE},
+    {__NR_mknod, make_node, NONE, 0, NONE, NONE, 1, 2},
+#endif
+};
+
+static uint64_t argument(const struct call *call, uint8_t position) {
+    return position == NONE ? 0 : call->data->args[position];
+}
+
+static int read_side(const struct call *call, uint8_t dirfd, uint8_t path, struct side *side) {
+    side->dirfd = dirfd == NONE ? AT_FDCWD : (int)call->data->args[dirfd];
+    return path == NONE ? 0 : target_read_string(call, call->data->args[path], side->path, sizeof side->path);
+}
+
+/* A process that cannot be read makes no names; what it removes the kernel judges. */
+static struct answer unread(const struct row *row, int error) {
+    if (error != EPERM)
+        return answer_errno(error);
+    bool removes = row->make == remove_name || row->make == remove_folder;
+    return removes ? answer_continue() : answer_errno(EACCES);
+}
+
+static struct answer answer_row(struct call *call, const struct row *row) {
+    struct names names;
+    names.first.place.parent = names.second.place.parent = -1;
+    names.first.place.name[0] = names.second.place.name[0] = '\0';
+    names.first.is_mount = names.second.is_mount = false;
+    names.first.exists = names.second.exists = true;
+    names.extra = argument(call, row->extra);
+    names.device = argument(call, row->device);
+    int error = read_side(call, row->dirfd, row->path, &names.first);
+    if (error == 0)
+        error = read_side(call, row->to_dirfd, row->to_path, &names.second);
+    struct answer answer = error == 0 ? row->make(call, &names) : unread(row, error);
+    place_clear(&names.first.place);
+    place_clear(&names.second.place);
+    return answer;
+}
+
+bool broker_names(struct call *call, struct answer *answer) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].number == call->data->nr) {
+            *answer = answer_row(call, &rows[i]);
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,61 @@
+/* What the parts of the supervisor share: the run, the call that is being decided, its answer. */
+#ifndef OS_SANDBOX_EXEC_SUPERVISED_H
+#define OS_SANDBOX_EXEC_SUPERVISED_H
+
+#include <linux/seccomp.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "exec/payload.h"
+
+struct report;
+struct umask_cache;
+struct unix_diag;
+struct waiting_calls;
+
+/* One run; shared by the supervisor's threads, constant but for what guards itself. */
+struct supervisor {
+    const struct payload *payload;
+    int listener;
+    int stage;                        /* pidfd of the run's pid 1 */
+    int root;                         /* O_PATH of the run's root */
+    struct unix_diag *unix_diag;      /* of the run's network; NULL: none */
+    struct unix_diag *host_unix_diag; /* of the host's; NULL: none */
+    struct report *report;
+    struct umask_cache *umasks;
+    struct waiting_calls *waiting;
+    atomic_bool own_domain; /* a process restricted itself (Landlock): allowed path calls go on in its name */
+};
+
+/* One notified call of one thread. */
+struct call {
+    struct supervisor *supervisor;
+    uint64_t id;  /* of the notification */
+    pid_t thread; /* as the supervisor sees it; 0 is never seen */
+    const struct seccomp_data *data;
+    int pidfd; /* of the thread, made when first needed (call_pidfd); -1 */
+};
+
+struct answer {
+    enum answer_kind {
+        ANSWER_CONTINUE, /* the kernel makes the call: only where nothing but the kernel's own rules decides
+                          */
+        ANSWER_RESULT,   /* value: the result, or a negative errno */
+        ANSWER_SENT,     /* the answer was given already, with a descriptor (SECCOMP_ADDFD_FLAG_SEND) */
+    } kind;
+    int64_t value;
+};
+
+static inline struct answer answer_continue(void) {
+    return (struct answer){.kind = ANSWER_CONTINUE, .value = 0};
+}
+static inline struct answer answer_value(int64_t value) {
+    return (struct answer){.kind = ANSWER_RESULT, .value = value};
+}
+static inline struct answer answer_errno(int errnum) {
+    return (struct answer){.kind = ANSWER_RESULT, .value = -(int64_t)errnum};
+}
+
+#endif

@@ -1,0 +1,183 @@
+#include "exec/waiting.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "exec/waiting_internal.h"
+
+/* As many calls as may wait at once: each takes a thread. */
+#define WAITS_MAX 256
+/* Threads that are to be free to receive whatever waits. */
+#define RECEIVERS 2
+/* How soon a signal reaches a command that waits. */
+#define TICK_MS 20
+/* The kernel's own (include/linux/errno.h): never seen by programs, it starts the call again after a handler.
+ */
+#define ERESTARTSYS 512
+
+struct wait {
+    struct wait *next;
+    struct call *call;
+    pthread_t thread;
+    bool seen; /* by a tick: most waits are over before their first */
+    atomic_bool interrupted;
+};
+
+struct waiting_calls {
+    pthread_mutex_t lock;
+    struct wait *waits;
+    size_t wait_count;
+    size_t thread_count;
+    int wake; /* the main thread has to tick */
+    struct supervisor *supervisor;
+    receiver_fn receive;
+};
+
+struct waiting_calls *waiting_new(struct supervisor *supervisor, receiver_fn receive) {
+    struct waiting_calls *waiting = calloc(1, sizeof *waiting);
+    if (waiting == NULL)
+        return NULL;
+    waiting->supervisor = supervisor;
+    waiting->receive = receive;
+    waiting->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (waiting->wake < 0 || pthread_mutex_init(&waiting->lock, NULL) != 0) {
+        close_fd(&waiting->wake);
+        free(waiting);
+        return NULL;
+    }
+    return waiting;
+}
+
+int waiting_wake_fd(const struct waiting_calls *waiting) {
+    return waiting->wake;
+}
+
+/* Until so many are free. To be called with the lock held. */
+static int add_receivers(struct waiting_calls *waiting, size_t free_count) {
+    while (waiting->thread_count - waiting->wait_count < free_count) {
+        pthread_t thread;
+        int errnum = pthread_create(&thread, NULL, waiting->receive, waiting->supervisor);
+        if (errnum != 0)
+            return errnum;
+        pthread_detach(thread);
+        waiting->thread_count++;
+    }
+    return 0;
+}
+
+int waiting_start_receivers(struct waiting_calls *waiting) {
+    pthread_mutex_lock(&waiting->lock);
+    int errnum = add_receivers(waiting, RECEIVERS);
+    pthread_mutex_unlock(&waiting->lock);
+    return errnum;
+}
+
+bool waiting_receiver_is_needed(struct waiting_calls *waiting) {
+    pthread_mutex_lock(&waiting->lock);
+    bool needed = waiting->thread_count - waiting->wait_count <= RECEIVERS;
+    if (!needed)
+        waiting->thread_count--;
+    pthread_mutex_unlock(&waiting->lock);
+    return needed;
+}
+
+struct wait *wait_begin(struct call *call) {
+    struct waiting_calls *waiting = call->supervisor->waiting;
+    struct wait *wait = calloc(1, sizeof *wait);
+    if (wait == NULL)
+        return NULL;
+    wait->call = call;
+    wait->thread = pthread_self();
+    pthread_mutex_lock(&waiting->lock);
+    bool room = waiting->wait_count < WAITS_MAX;
+    if (room) {
+        wait->next = waiting->waits;
+        waiting->waits = wait;
+        waiting->wait_count++;
+        /* Without a thread to spare this one still may wait: its tick ends it with the command. */
+        (void)add_receivers(waiting, 1);
+    }
+    pthread_mutex_unlock(&waiting->lock);
+    if (!room) {
+        free(wait);
+        return NULL;
+    }
+    eventfd_write(waiting->wake, 1);
+    return wait;
+}
+
+bool wait_interrupted(const struct wait *wait) {
+    return atomic_load(&wait->interrupted);
+}
+
+struct answer wait_interrupted_answer(void) {
+    return answer_errno(ERESTARTSYS);
+}
+
+void wait_end(struct wait *wait) {
+    struct waiting_calls *waiting = wait->call->supervisor->waiting;
+    pthread_mutex_lock(&waiting->lock);
+    struct wait **slot = &waiting->waits;
+    while (*slot != wait)
+        slot = &(*slot)->next;
+    *slot = wait->next;
+    waiting->wait_count--;
+    pthread_mutex_unlock(&waiting->lock);
+    free(wait);
+}
+
+/* A signal set as /proc shows it (proc_pid_status(5)). */
+static unsigned long long signal_set(const char *status, const char *key) {
+    const char *line = strstr(status, key);
+    return line == NULL ? 0 : strtoull(line + strlen(key), NULL, 16);
+}
+
+static bool has_signal_to_handle(pid_t thread) {
+    char path[32];
+    char status[4096];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return true;
+    size_t size = fread(status, 1, sizeof status - 1, file);
+    fclose(file);
+    status[size] = '\0';
+    unsigned long long pending = signal_set(status, "\nSigPnd:") | signal_set(status, "\nShdPnd:");
+    return (pending & ~signal_set(status, "\nSigBlk:")) != 0;
+}
+
+static bool is_over(const struct wait *wait) {
+    uint64_t id = wait->call->id;
+    return ioctl(wait->call->supervisor->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) != 0 ||
+           has_signal_to_handle(wait->call->thread);
+}
+
+int waiting_tick(struct waiting_calls *waiting) {
+    eventfd_t count;
+    eventfd_read(waiting->wake, &count);
+    pthread_mutex_lock(&waiting->lock);
+    for (struct wait *wait = waiting->waits; wait != NULL; wait = wait->next) {
+        if (!wait->seen) {
+            wait->seen = true;
+            continue;
+        }
+        (void)add_receivers(waiting, RECEIVERS);
+        if (!atomic_load(&wait->interrupted) && is_over(wait))
+            atomic_store(&wait->interrupted, true);
+        /* Again at every tick: one that comes just before the thread is in its system call is lost. */
+        if (atomic_load(&wait->interrupted))
+            pthread_kill(wait->thread, WAITING_SIGNAL);
+    }
+    bool any = waiting->waits != NULL;
+    pthread_mutex_unlock(&waiting->lock);
+    return any ? TICK_MS : -1;
+}

@@ -1,0 +1,150 @@
+/* prepare_run on a real tree below /var/tmp: what its payload tells the run's supervisor. */
+#include "exec/payload.h"
+#include "platform/linux/prepare.h"
+#include "tap.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define ALL (SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_READS)
+
+static char tree[] = "/var/tmp/prepare-test.XXXXXX";
+
+static char *below(const char *name) {
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", tree, name) < 0)
+        abort();
+    return path;
+}
+
+static void make_folder(const char *name) {
+    cleanup_free char *path = below(name);
+    if (mkdir(path, 0700) != 0)
+        abort();
+}
+
+/* A payload that lies in a mapping. */
+struct prepared {
+    struct payload payload;
+    void *data;
+    size_t size;
+};
+
+/* The payload of a run of these words. */
+static struct prepared prepare(const struct options *options, unsigned allowed, const char *command) {
+    struct prepared prepared = {0};
+    struct strvec none = {0};
+    struct strvec warnings = {0};
+    struct error err = {0};
+    struct stat facts;
+    cleanup_fd int fd = -1;
+    cleanup_free char *home = below("home");
+    cleanup_free char *work = below("work");
+    struct prepare_request request = {.bwrap = "/usr/bin/bwrap",
+                                      .options = options,
+                                      .supervision_allowed = allowed,
+                                      .place = {.home = home,
+                                                .tmpdir = "/tmp",
+                                                .cwd = work,
+                                                .additional_dirs = &none,
+                                                .memory = path_memory_new()},
+                                      .cwd = work};
+    if (strvec_push(&request.argv, "sh") != 0 || strvec_push(&request.argv, command) != 0)
+        abort();
+    if (prepare_run(&request, &fd, &warnings, &err) != 0 || fstat(fd, &facts) != 0) {
+        diag("prepare_run", err.text);
+        abort();
+    }
+    prepared.size = (size_t)facts.st_size;
+    prepared.data = mmap(NULL, prepared.size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (prepared.data == MAP_FAILED || payload_decode(prepared.data, prepared.size, &prepared.payload) != 0)
+        abort();
+    strvec_clear(&request.argv);
+    strvec_clear(&warnings);
+    path_memory_free(request.place.memory);
+    return prepared;
+}
+
+static void release(struct prepared *prepared) {
+    payload_release(&prepared->payload);
+    munmap(prepared->data, prepared->size);
+}
+
+static void supervision_is(const struct options *options, unsigned allowed, const char *command,
+                           unsigned wanted, const char *name) {
+    struct prepared prepared = prepare(options, allowed, command);
+    is_int(prepared.payload.supervision, wanted, name);
+    release(&prepared);
+}
+
+static void supervision(void) {
+    cleanup_free char *secret = below("work/secret");
+    char *denied[] = {secret, (char[]){"missing"}, NULL};
+    struct options off = {0};
+    struct options on = {.monitor_violations = true, .fs.deny_read = {denied, 2, 2}};
+    struct options reads = {.monitor_violations = true, .monitor_reads = true};
+    struct options blind = {.monitor_reads = true};
+    supervision_is(&off, ALL, "true", SUPERVISE_FILTER, "without a monitor sockets are held to their rules");
+    supervision_is(&on, ALL, "true", SUPERVISE_FILTER | SUPERVISE_PATHS, "with one changes are seen");
+    supervision_is(&on, ALL, "cat secret/x", ALL, "and reads, where the command names what it may not read");
+    supervision_is(&on, ALL, "cat missing", SUPERVISE_FILTER | SUPERVISE_PATHS, "unless that is not there");
+    supervision_is(&on, ALL, "cat ~/.netrc", SUPERVISE_FILTER | SUPERVISE_PATHS,
+                   "nor credentials that are not");
+    supervision_is(&on, ALL, "cat ~/.aws/config", ALL, "credentials that are there count");
+    supervision_is(&on, ALL, "cat clouds/config", ALL, "by the name that a link leads to as well");
+    supervision_is(&reads, ALL, "true", ALL, "all reads are seen where that is asked for");
+    supervision_is(&blind, ALL, "true", SUPERVISE_FILTER, "but not where nobody wants to know");
+    supervision_is(&on, 0, "cat secret/x", 0, "nothing is asked for that cannot be had");
+    supervision_is(&on, SUPERVISE_UNFILTERED | SUPERVISE_OPTIONAL, "true",
+                   SUPERVISE_UNFILTERED | SUPERVISE_OPTIONAL,
+                   "what the session says of kernel and probe is passed on");
+}
+
+/* The reason that stands for the path itself, or NULL. */
+static const char *reason_of(const struct payload *payload, const char *path) {
+    for (size_t i = 0; i < payload->reason_count; i++)
+        if (strcmp(payload->reasons[i].path, path) == 0)
+            return payload->reasons[i].why;
+    return NULL;
+}
+
+static void reasons(void) {
+    cleanup_free char *secret = below("work/secret");
+    cleanup_free char *fixed = below("work/fixed");
+    cleanup_free char *work = below("work");
+    cleanup_free char *clouds = below("clouds");
+    char *read_denied[] = {secret, NULL};
+    char *write_denied[] = {(char[]){"fixed"}, NULL};
+    struct options options = {.fs = {.deny_read = {read_denied, 1, 1}, .deny_write = {write_denied, 1, 1}}};
+    struct prepared prepared = prepare(&options, ALL, "true");
+    is_str(reason_of(&prepared.payload, secret), "denied by denyRead", "denyRead has its reason");
+    is_str(reason_of(&prepared.payload, fixed), "denied by denyWrite", "denyWrite has its reason");
+    is_str(reason_of(&prepared.payload, clouds), "credentials, denied by default", "credentials have theirs");
+    is_str(reason_of(&prepared.payload, "/sys"), "kernel files", "/sys has its reason");
+    is_str(reason_of(&prepared.payload, "/proc"), "kernel files", "/proc has its reason");
+    is_str(reason_of(&prepared.payload, work), NULL, "what is allowed has none");
+    release(&prepared);
+}
+
+int main(void) {
+    if (mkdtemp(tree) == NULL)
+        abort();
+    make_folder("home");
+    make_folder("work");
+    make_folder("work/secret");
+    make_folder("work/fixed");
+    make_folder("clouds");
+    cleanup_free char *link = below("home/.aws");
+    if (symlink("../clouds", link) != 0)
+        abort();
+    supervision();
+    reasons();
+    cleanup_free char *command = NULL;
+    if (asprintf(&command, "rm -rf '%s'", tree) < 0 || system(command) != 0)
+        diag("left behind", tree);
+    return done_testing();
+}
