@@ -79,6 +79,7 @@ static int set_up_process(const struct supervisor_start *start, pid_t agent) {
         capabilities_keep(CAPABILITIES_NONE) != 0 || sigaction(WAITING_SIGNAL, &interrupt, NULL) != 0)
         return -1;
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     limit_descriptors();
     if (fcntl(FD_EVENTS, F_SETFL, O_NONBLOCK) != 0)
         return -1;
