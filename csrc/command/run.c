@@ -24,7 +24,6 @@
 void run_request_clear(struct run_request *request) {
     strvec_clear(&request->argv);
     strvec_clear(&request->env);
-    strvec_clear(&request->own_env);
     strvec_clear(&request->additional_dirs);
     free(request->machine_cwd);
     free(request->cwd);

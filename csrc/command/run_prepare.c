@@ -51,8 +51,7 @@ void run_prepare_work(uv_work_t *work) {
                                                 .memory = session->memory},
                                       .cwd = run->request.cwd,
                                       .argv = run->request.argv,
-                                      .env = run->request.env,
-                                      .own_env = &run->request.own_env};
+                                      .env = run->request.env};
     int failed = prepare_run(&request, &run->payload, &run->warnings, &run->prepare_error);
     run->request.env = request.env;
     if (failed == 0 && (failed = make_pipes(run)) != 0)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "exec/bind_inside.h"
 #include "exec/explain.h"
 #include "exec/socket_address.h"
 #include "exec/waiting.h"
@@ -74,31 +75,25 @@ static bool is_of_domain(struct call *call, int fd, int domain) {
     return socket >= 0 && socket_kind_of(socket, &kind) == 0 && kind.domain == domain;
 }
 
-/* A name in a folder that is read-only: the kernel says first whether it is there (filename_create()). */
-static struct answer bind_place(struct call *call, const struct place *place) {
-    if (place->name[0] == '\0' || place->name[strcspn(place->name, "/")] != '\0' ||
-        !is_on_read_only_mount(place->parent))
-        return answer_continue();
-    cleanup_fd int existing = place_open(place);
-    if (existing >= 0)
-        return answer_errno(EADDRINUSE);
-    return existing == -ENOENT ? explain_place(call, "network-bind", place, EROFS) : answer_continue();
-}
-
-static struct answer bind_path(struct call *call, const char *path) {
+static struct answer bind_path(struct call *call, const struct socket_address *address, const char *path) {
+    cleanup_fd int socket = socket_target_duplicate(call, (int)call->data->args[0]);
     struct place place;
-    int error = walk_to_place(call, AT_FDCWD, path, false, &place);
+    if (socket < 0)
+        return answer_errno(-socket);
+    int walked = walk_to_place(call, AT_FDCWD, path, false, &place);
+    bool writable = walked == 0 && !is_on_read_only_mount(place.parent);
     struct answer answer = answer_continue();
-    if (error == 0)
-        answer = bind_place(call, &place);
-    else if (error == EACCES)
-        answer = explain_place(call, "network-bind", &place, EACCES);
+    if (!writable || !atomic_load(&call->supervisor->own_domain)) {
+        int error = bind_inside(call, socket, &address->any, address->length);
+        answer = explain_place(call, "network-bind", &place, error);
+    }
     place_clear(&place);
     return answer;
 }
 
-/* Everything but what is reported goes on: the kernel judges it with the command's own rights, and a name is
- * held by the mounts. The first port that needs no privilege is 1024 in a new network (ip-sysctl.rst). */
+/* What has no path goes on, for the kernel to judge with the command's own rights, which are less than the
+ * supervisor's over the run's network. The first port that needs no privilege is 1024 in a new network
+ * (ip-sysctl.rst). */
 static struct answer judge_bind(struct call *call) {
     const __u64 *args = call->data->args;
     char path[sizeof(struct sockaddr_un)];
@@ -107,7 +102,8 @@ static struct answer judge_bind(struct call *call) {
         return answer_continue();
     socket_address_path(&address, path);
     if (path[0] != '\0')
-        return is_of_domain(call, (int)args[0], AF_UNIX) ? bind_path(call, path) : answer_continue();
+        return is_of_domain(call, (int)args[0], AF_UNIX) ? bind_path(call, &address, path)
+                                                         : answer_continue();
     uint16_t port = socket_address_port(&address);
     if (port == 0 || port >= 1024 || !is_of_domain(call, (int)args[0], address.any.sa_family))
         return answer_continue();

@@ -52,8 +52,7 @@ static struct prepared prepare(const struct options *options, unsigned allowed, 
                                                 .cwd = work,
                                                 .additional_dirs = &none,
                                                 .memory = path_memory_new()},
-                                      .cwd = work,
-                                      .own_env = &none};
+                                      .cwd = work};
     if (strvec_push(&request.argv, "sh") != 0 || strvec_push(&request.argv, command) != 0)
         abort();
     if (prepare_run(&request, &fd, &warnings, &err) != 0 || fstat(fd, &facts) != 0) {

@@ -25,6 +25,7 @@
 #include "exec/capabilities.h"
 #include "exec/report.h"
 #include "exec/seccomp_filter.h"
+#include "exec/target.h"
 #include "exec/unix_diag.h"
 #include "exec/waiting_internal.h"
 #include "tap.h"
@@ -49,8 +50,8 @@ static inline void supervised_enter(int to_parent, int from_parent) {
     struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP};
     struct supervised_hello hello = {-1, -1};
     char go;
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0 || write(to_parent, &hello, sizeof hello) < 0 ||
-        read(from_parent, &go, 1) != 1)
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS) != 0 ||
+        write(to_parent, &hello, sizeof hello) < 0 || read(from_parent, &go, 1) != 1)
         supervised_fail("namespaces");
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (ioctl(fd, SIOCSIFFLAGS, &request) != 0)
@@ -183,6 +184,7 @@ static inline void supervised_parent(const struct payload *payload, pid_t child,
                                      .root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC),
                                      .unix_diag = unix_diag_new(hello.unix_diag),
                                      .host_unix_diag = unix_diag_new(unix_diag_open()),
+                                     .umasks = umask_cache_new(),
                                      .report = report_new(events[1], payload)};
     supervisor.waiting = waiting_new(&supervisor, supervised_receive);
     if (waiting_start_receivers(supervisor.waiting) != 0 || write(to_child, "", 1) != 1)
