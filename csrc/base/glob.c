@@ -19,13 +19,14 @@ bool glob_has_magic(const char *pattern) {
 char *glob_escape(const char *path) {
     char *escaped = malloc(2 * strlen(path) + 1);
     char *to = escaped;
-    for (; escaped != NULL && *path != '\0'; path++) {
+    if (escaped == NULL)
+        return NULL;
+    for (; *path != '\0'; path++) {
         if (strchr("*?[{\\", *path) != NULL)
             *to++ = '\\';
         *to++ = *path;
     }
-    if (escaped != NULL)
-        *to = '\0';
+    *to = '\0';
     return escaped;
 }
 

@@ -183,15 +183,13 @@ static int read_request(napi_env env, napi_value options, struct run_request *re
     if (input != NULL && (request->stdin_data = js_string(env, input, &request->stdin_size)) == NULL)
         return -1;
     struct strvec ambient = {0};
-    struct strvec own = {0};
     napi_value ambient_value = js_property(env, options, "ambientEnv");
-    int failed = js_list(env, js_property(env, options, "env"), &own);
+    int failed = js_list(env, js_property(env, options, "env"), &request->own_env);
     if (failed == 0 && ambient_value != NULL)
         failed = js_list(env, ambient_value, &ambient);
     if (failed == 0)
-        failed = env_merge(ambient_value != NULL ? ambient.items : environ, &own, &request->env);
+        failed = env_merge(ambient_value != NULL ? ambient.items : environ, &request->own_env, &request->env);
     strvec_clear(&ambient);
-    strvec_clear(&own);
     if (failed != 0 || request->machine_cwd == NULL || request->cwd == NULL ||
         js_list(env, js_property(env, options, "argv"), &request->argv) != 0 ||
         js_list(env, js_property(env, options, "additionalDirs"), &request->additional_dirs) != 0)

@@ -64,7 +64,9 @@ static int hex_digit(char digit) {
 static char *dbus_unescape(const char *value, size_t length) {
     char *plain = malloc(length + 1);
     char *to = plain;
-    for (const char *end = value + length; plain != NULL && value < end; value++) {
+    if (plain == NULL)
+        return NULL;
+    for (const char *end = value + length; value < end; value++) {
         bool escape = *value == '%';
         int high = escape && end - value > 2 ? hex_digit(value[1]) : -1;
         int low = high >= 0 ? hex_digit(value[2]) : -1;
@@ -75,8 +77,7 @@ static char *dbus_unescape(const char *value, size_t length) {
         *to++ = escape ? (char)(high << 4 | low) : *value;
         value += escape ? 2 : 0;
     }
-    if (plain != NULL)
-        *to = '\0';
+    *to = '\0';
     return plain;
 }
 

@@ -19,11 +19,12 @@
 #define TIMEOUT_MAX_MS 1e12
 
 /* A supervisor ends with its run: only a pipe whose end got out is open for longer. */
-#define ENDING_MAX_MS 5000
+#define ENDING_MAX_MS 2500
 
 void run_request_clear(struct run_request *request) {
     strvec_clear(&request->argv);
     strvec_clear(&request->env);
+    strvec_clear(&request->own_env);
     strvec_clear(&request->additional_dirs);
     free(request->machine_cwd);
     free(request->cwd);
@@ -148,21 +149,10 @@ static void finish(struct run *run, const struct run_result *result) {
         unwatch(&run->streams[i].watch, &run->streams[i].watched);
     unwatch(&run->stdin_watch, &run->stdin_watched);
     unwatch(&run->events_watch, &run->events_watched);
-    unwatch_handle((uv_handle_t *)&run->timer, &run->timing);
+    unwatch_handle((uv_handle_t *)&run->deadline_watch, &run->deadline_watched);
+    unwatch_handle((uv_handle_t *)&run->ending_watch, &run->ending_watched);
     run->request.on_done(run->request.data, result);
     free_when_closed(run);
-}
-
-void run_fail(struct run *run, const struct error *err) {
-    struct run_result result = {.err = err, .streams = NULL, .warnings = warnings_of(run)};
-    if (run->state != RUN_DONE)
-        finish(run, &result);
-}
-
-static void fail_errno(struct run *run, int errnum, const char *what) {
-    struct error err;
-    error_set(&err, ERROR_HOST, errnum, "%s", what);
-    run_fail(run, &err);
 }
 
 /* The agent said that all is over, and the supervisor has said all it had to. */
@@ -190,6 +180,20 @@ static void finish_ended(struct run *run) {
     finish(run, &result);
 }
 
+void run_fail(struct run *run, const struct error *err) {
+    struct run_result result = {.err = err, .streams = NULL, .warnings = warnings_of(run)};
+    if (run->state == RUN_ENDING)
+        finish_ended(run);
+    else if (run->state != RUN_DONE)
+        finish(run, &result);
+}
+
+static void fail_errno(struct run *run, int errnum, const char *what) {
+    struct error err;
+    error_set(&err, ERROR_HOST, errnum, "%s", what);
+    run_fail(run, &err);
+}
+
 /* Stopped before anything was started: as an abort that came before the call, or a timeout of 0. */
 static void finish_unstarted(struct run *run, bool timed_out) {
     struct capture none[RUN_STREAMS] = {0};
@@ -201,21 +205,23 @@ static void on_deadline(uv_timer_t *timer) {
     finish_unstarted(timer->data, true);
 }
 
-static void start_timer(struct run *run, uint64_t ms, uv_timer_cb callback) {
-    if (uv_timer_init(run->session->loop, &run->timer) != 0)
+static void start_timer(struct run *run, uv_timer_t *timer, bool *watched, uint64_t ms,
+                        uv_timer_cb callback) {
+    if (uv_timer_init(run->session->loop, timer) != 0)
         return;
-    run->timer.data = run;
-    run->timing = true;
+    timer->data = run;
+    *watched = true;
     run->open_handles++;
     /* The loop's time is as old as the JS that runs now. */
     uv_update_time(run->session->loop);
-    uv_timer_start(&run->timer, callback, ms, 0);
+    uv_timer_start(timer, callback, ms, 0);
 }
 
 /* A path on a file system that does not answer must not hold up the timeout. */
 static void watch_deadline(struct run *run) {
     uint64_t now = uv_hrtime();
-    start_timer(run, run->deadline_ns <= now ? 0 : (run->deadline_ns - now) / 1000000u + 1, on_deadline);
+    uint64_t left_ms = run->deadline_ns <= now ? 0 : (run->deadline_ns - now) / 1000000u + 1;
+    start_timer(run, &run->deadline_watch, &run->deadline_watched, left_ms, on_deadline);
 }
 
 static void give_output(struct run *run, enum run_stream which, bool final) {
@@ -293,7 +299,7 @@ static void on_prepared(uv_work_t *work, int status) {
         free_when_closed(run);
         return;
     }
-    unwatch_handle((uv_handle_t *)&run->timer, &run->timing);
+    unwatch_handle((uv_handle_t *)&run->deadline_watch, &run->deadline_watched);
     if (session_failure(run->session) != NULL) {
         fail_errno(run, 0, session_failure(run->session));
         return;
@@ -387,8 +393,15 @@ static void drain(struct run *run) {
     }
 }
 
+/* Timers come before pipes in a loop that was blocked: while lines arrive the supervisor is not stuck. */
 static void on_ending_too_long(uv_timer_t *timer) {
-    finish_ended(timer->data);
+    struct run *run = timer->data;
+    if (run->events.bytes == run->ending_read) {
+        finish_ended(run);
+        return;
+    }
+    run->ending_read = run->events.bytes;
+    uv_timer_start(timer, on_ending_too_long, ENDING_MAX_MS, 0);
 }
 
 void run_ended(struct run *run, const struct agent_event *event) {
@@ -406,8 +419,10 @@ void run_ended(struct run *run, const struct agent_event *event) {
     /* Whoever was given the last of it may have ended the session. */
     if (run->state != RUN_ENDING)
         return;
+    /* At its first call the timer looks whether anything has come, at its second it gives up. */
+    run->ending_read = UINT64_MAX;
     if (run->events_watched && (event->flags & ENDED_UNCONFIRMED) == 0)
-        start_timer(run, ENDING_MAX_MS, on_ending_too_long);
+        start_timer(run, &run->ending_watch, &run->ending_watched, ENDING_MAX_MS, on_ending_too_long);
     else
         finish_ended(run);
 }

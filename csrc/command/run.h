@@ -38,10 +38,11 @@ typedef void (*run_violation_fn)(void *data, const struct violation *violation);
 typedef void (*run_done_fn)(void *data, const struct run_result *result);
 
 struct run_request {
-    struct strvec argv; /* empty: a probe */
-    struct strvec env;  /* NAME=value */
-    char *machine_cwd;  /* absolute; a write root, and what relative entries are relative to */
-    char *cwd;          /* where the command starts; absolute */
+    struct strvec argv;    /* empty: a probe */
+    struct strvec env;     /* NAME=value */
+    struct strvec own_env; /* those of env that are the caller's own, and names that it took away */
+    char *machine_cwd;     /* absolute; a write root, and what relative entries are relative to */
+    char *cwd;             /* where the command starts; absolute */
     struct strvec additional_dirs;
     const struct options *options; /* must outlive the run */
     char *command;                 /* the text that ignoreViolations is about; NULL: "" */

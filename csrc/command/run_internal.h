@@ -32,8 +32,11 @@ struct run {
     uint64_t deadline_ns;
     uv_work_t preparing;
     bool preparing_now;
-    uv_timer_t timer; /* for the deadline while it is prepared, which the agent keeps then; and at the end */
-    bool timing;
+    uv_timer_t deadline_watch; /* while it is prepared; after that the agent keeps the time */
+    bool deadline_watched;
+    uv_timer_t ending_watch; /* of its supervisor, which is late */
+    bool ending_watched;
+    uint64_t ending_read; /* bytes of the event pipe, when that was looked at last */
     struct error prepare_error;
     struct strvec warnings;
     int payload;

@@ -51,7 +51,8 @@ void run_prepare_work(uv_work_t *work) {
                                                 .memory = session->memory},
                                       .cwd = run->request.cwd,
                                       .argv = run->request.argv,
-                                      .env = run->request.env};
+                                      .env = run->request.env,
+                                      .own_env = &run->request.own_env};
     int failed = prepare_run(&request, &run->payload, &run->warnings, &run->prepare_error);
     run->request.env = request.env;
     if (failed == 0 && (failed = make_pipes(run)) != 0)

@@ -36,7 +36,8 @@ struct session *session_start(uv_loop_t *loop, const struct session_config *conf
 /* Why the best that this version can do was refused here, "" where it was not. */
 const char *session_degradation(const struct session *session);
 
-/* Whether runs have a supervisor (refusals are seen, sockets are judged), and at least a system call filter. */
+/* Whether runs have a supervisor (refusals are seen, sockets are judged), and at least a system call filter.
+ */
 bool session_is_supervised(const struct session *session);
 bool session_is_filtered(const struct session *session);
 

@@ -22,6 +22,7 @@
 /* A path of a call, and where it leads. */
 struct side {
     int dirfd;
+    int error; /* of reading the path */
     char path[PATH_MAX];
     struct place place;
     /* What lies there (look). */
@@ -51,9 +52,13 @@ static const char *name_of(const struct place *place) {
     return place->name[0] == '\0' ? "/" : place->name;
 }
 
+static int walk_side(struct call *call, struct side *side) {
+    return side->error != 0 ? side->error : walk_to_place(call, side->dirfd, side->path, false, &side->place);
+}
+
 /* Walks to the place. False: *answer says what came of it. */
 static bool find(struct call *call, struct side *side, const char *operation, struct answer *answer) {
-    int error = walk_to_place(call, side->dirfd, side->path, false, &side->place);
+    int error = walk_side(call, side);
     if (error != 0)
         *answer = explain_place(call, operation, &side->place, error);
     return error == 0;
@@ -135,6 +140,9 @@ static struct answer make_node(struct call *call, struct names *names) {
 static struct answer make_symlink(struct call *call, struct names *names) {
     const struct place *place = &names->second.place;
     struct answer answer;
+    /* The kernel looks at the text first. */
+    if (names->first.path[0] == '\0')
+        return answer_errno(ENOENT);
     if (!find_new(call, &names->second, &answer))
         return answer;
     return made(call, &names->second,
@@ -152,12 +160,17 @@ static bool is_plain(const struct place *place) {
 static long link_to(const struct names *names, int object) {
     const struct place *from = &names->first.place;
     const struct place *to = &names->second.place;
-    int flags = (int)names->extra & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH);
     char own[32];
     if (is_plain(from))
-        return syscall(SYS_linkat, from->parent, from->name, to->parent, name_of(to), flags);
+        return syscall(SYS_linkat, from->parent, from->name, to->parent, name_of(to), 0);
+    /*
+     * A mere descriptor may be linked by who opened it (linkat(2), Linux 6.10), and new files were opened
+     * here on behalf of the command. So it may link any that it has: as by way of its own /proc/self/fd.
+     */
+    if (from->parent < 0)
+        return syscall(SYS_linkat, object, "", to->parent, name_of(to), AT_EMPTY_PATH);
     snprintf(own, sizeof own, "/proc/self/fd/%d", object);
-    return syscall(SYS_linkat, AT_FDCWD, own, to->parent, name_of(to), flags | AT_SYMLINK_FOLLOW);
+    return syscall(SYS_linkat, AT_FDCWD, own, to->parent, name_of(to), AT_SYMLINK_FOLLOW);
 }
 
 static struct answer make_link(struct call *call, struct names *names) {
@@ -172,24 +185,27 @@ static struct answer make_link(struct call *call, struct names *names) {
         return answer_errno(-object);
     if (!find_new(call, &names->second, &answer))
         return answer;
-    /* Who may link a mere descriptor depends on who opened it (linkat(2)). */
-    if (is_descriptor && !is_on_read_only_mount(names->second.place.parent))
-        return answer_continue();
     return made(call, &names->second, link_to(names, object));
 }
 
 /* --- names that go --- */
+
+/* What the kernel says of a mount point that could go otherwise. */
+static int error_of_mount(const struct place *place) {
+    if (is_on_read_only_mount(place->parent))
+        return EROFS;
+    return faccessat(place->parent, ".", W_OK | X_OK, 0) == 0 ? EBUSY : errno;
+}
 
 static int remove_at(const struct side *side, int flags) {
     const struct place *place = &side->place;
     bool wants_folder = (flags & AT_REMOVEDIR) != 0;
     if (!side->is_mount)
         return result_of(syscall(SYS_unlinkat, place->parent, name_of(place), flags));
-    if (is_on_read_only_mount(place->parent))
-        return EROFS;
-    if (side->is_folder != wants_folder)
+    int error = error_of_mount(place);
+    if (error == EBUSY && side->is_folder != wants_folder)
         return wants_folder ? ENOTDIR : EISDIR;
-    return EBUSY;
+    return error;
 }
 
 static struct answer remove_with(struct call *call, struct side *side, int flags) {
@@ -217,32 +233,75 @@ static struct answer remove_folder(struct call *call, struct names *names) {
 
 /* --- rename --- */
 
+/* What the kernel says before it looks a name up, having walked to its folder. */
+static int search_error(const struct place *place) {
+    struct stat facts;
+    if (place->name[0] == '\0')
+        return 0;
+    return result_of(fstatat(place->parent, ".", &facts, 0));
+}
+
+/* Walks to both places. False: *answer says what came of it. */
+static bool find_both(struct call *call, struct side *from, struct side *to, struct answer *answer) {
+    if (!find(call, from, UNLINK, answer))
+        return false;
+    int error = walk_side(call, to);
+    int earlier = error == 0 ? 0 : search_error(&from->place);
+    if (earlier != 0)
+        *answer = explain_place(call, UNLINK, &from->place, earlier);
+    else if (error != 0)
+        *answer = explain_place(call, CREATE, &to->place, error);
+    return error == 0;
+}
+
 /*
  * Where a mount is involved nothing is to move. Two dots: the kernel says EXDEV where the folders are on
  * different mounts, else EBUSY, as for a mount.
  */
-static int rename_mount(const struct names *names, int flags) {
-    int error = result_of(
-        syscall(SYS_renameat2, names->first.place.parent, ".", names->second.place.parent, ".", flags));
-    return error == EBUSY && !names->first.exists ? ENOENT : error;
+static int rename_mount(const struct side *from, const struct side *to, unsigned flags) {
+    int error = result_of(syscall(SYS_renameat2, from->place.parent, ".", to->place.parent, ".", flags));
+    if (error != EBUSY)
+        return error;
+    error = error_of_mount(&from->place);
+    if (error == EROFS)
+        return error;
+    if (!from->exists || (!to->exists && (flags & RENAME_EXCHANGE) != 0))
+        return ENOENT;
+    if (to->exists && (flags & RENAME_NOREPLACE) != 0)
+        return EEXIST;
+    return error != EBUSY ? error : error_of_mount(&to->place);
 }
 
 static int rename_to(const struct names *names) {
-    const struct place *from = &names->first.place;
-    const struct place *to = &names->second.place;
+    const struct side *from = &names->first;
+    const struct side *to = &names->second;
     unsigned flags = (unsigned)names->extra;
-    /* Nothing takes the place of what exists: mv asks so whether its last argument is a folder. */
-    bool keeps = (flags & RENAME_NOREPLACE) != 0;
-    if (names->first.is_mount || (names->second.is_mount && !keeps))
-        return rename_mount(names, (int)flags);
-    return result_of(syscall(SYS_renameat2, from->parent, name_of(from), to->parent, name_of(to), flags));
+    if (is_entry(&from->place) && is_entry(&to->place) && (from->is_mount || to->is_mount))
+        return rename_mount(from, to, flags);
+    return result_of(syscall(SYS_renameat2, from->place.parent, name_of(&from->place), to->place.parent,
+                             name_of(&to->place), flags));
+}
+
+/* Where the two lie on different volumes a rename fails in any place. */
+static bool is_one_volume(const struct place *one, const struct place *other) {
+    struct stat facts, others;
+    return fstat(one->parent, &facts) == 0 && fstat(other->parent, &others) == 0 &&
+           facts.st_dev == others.st_dev;
+}
+
+static struct answer rename_refused(struct call *call, const struct side *from, const struct side *to,
+                                    int error) {
+    if (!from->exists || (error == EXDEV && !is_one_volume(&from->place, &to->place)))
+        return answer_errno(error);
+    bool first = error == EBUSY ? from->is_mount : is_on_read_only_mount(from->place.parent);
+    return first ? refused(call, UNLINK, from, error) : refused(call, CREATE, to, error);
 }
 
 static struct answer rename_names(struct call *call, struct names *names) {
     struct side *from = &names->first;
     struct side *to = &names->second;
     struct answer answer;
-    if (!find(call, from, UNLINK, &answer) || !find(call, to, CREATE, &answer))
+    if (!find_both(call, from, to, &answer))
         return answer;
     if (is_left_to_kernel(call, from->place.parent) && is_left_to_kernel(call, to->place.parent))
         return answer_continue();
@@ -251,10 +310,38 @@ static struct answer rename_names(struct call *call, struct names *names) {
         error = look(to);
     if (error == 0)
         error = rename_to(names);
-    if (error == 0 || !from->exists)
-        return answer_errno(error);
-    bool first = error == EBUSY ? from->is_mount : is_on_read_only_mount(from->place.parent);
-    return first ? refused(call, UNLINK, from, error) : refused(call, CREATE, to, error);
+    return error == 0 ? answer_value(0) : rename_refused(call, from, to, error);
+}
+
+/* --- what the kernel refuses before it looks at any path --- */
+
+static int wrong_removal(uint64_t flags) {
+    return ((unsigned)flags & ~(unsigned)AT_REMOVEDIR) != 0 ? EINVAL : 0;
+}
+
+static int wrong_link(uint64_t flags) {
+    return ((unsigned)flags & ~(unsigned)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) != 0 ? EINVAL : 0;
+}
+
+static int wrong_rename(uint64_t flags) {
+    unsigned known = RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT;
+    bool exchanges = (flags & RENAME_EXCHANGE) != 0;
+    bool contradicts = exchanges && (flags & (RENAME_NOREPLACE | RENAME_WHITEOUT)) != 0;
+    return ((unsigned)flags & ~known) != 0 || contradicts ? EINVAL : 0;
+}
+
+static int wrong_node(uint64_t mode) {
+    switch (mode & S_IFMT) {
+    case 0:
+    case S_IFREG:
+    case S_IFCHR:
+    case S_IFBLK:
+    case S_IFIFO:
+    case S_IFSOCK:
+        return 0;
+    default:
+        return (mode & S_IFMT) == S_IFDIR ? EPERM : EINVAL;
+    }
 }
 
 /* --- the calls --- */
@@ -265,6 +352,7 @@ static struct answer rename_names(struct call *call, struct names *names) {
 struct row {
     int number;
     struct answer (*make)(struct call *, struct names *);
+    int (*wrong)(uint64_t extra); /* an errno; NULL: nothing is */
     uint8_t dirfd;
     uint8_t path;
     uint8_t to_dirfd;
@@ -274,23 +362,23 @@ struct row {
 };
 
 static const struct row rows[] = {
-    {__NR_unlinkat, remove_name, 0, 1, NONE, NONE, 2, NONE},
-    {__NR_mkdirat, make_folder, 0, 1, NONE, NONE, 2, NONE},
-    {__NR_renameat2, rename_names, 0, 1, 2, 3, 4, NONE},
-    {__NR_linkat, make_link, 0, 1, 2, 3, 4, NONE},
-    {__NR_symlinkat, make_symlink, NONE, 0, 1, 2, NONE, NONE},
-    {__NR_mknodat, make_node, 0, 1, NONE, NONE, 2, 3},
+    {__NR_unlinkat, remove_name, wrong_removal, 0, 1, NONE, NONE, 2, NONE},
+    {__NR_mkdirat, make_folder, NULL, 0, 1, NONE, NONE, 2, NONE},
+    {__NR_renameat2, rename_names, wrong_rename, 0, 1, 2, 3, 4, NONE},
+    {__NR_linkat, make_link, wrong_link, 0, 1, 2, 3, 4, NONE},
+    {__NR_symlinkat, make_symlink, NULL, NONE, 0, 1, 2, NONE, NONE},
+    {__NR_mknodat, make_node, wrong_node, 0, 1, NONE, NONE, 2, 3},
 #ifdef __NR_renameat
-    {__NR_renameat, rename_names, 0, 1, 2, 3, NONE, NONE},
+    {__NR_renameat, rename_names, wrong_rename, 0, 1, 2, 3, NONE, NONE},
 #endif
 #ifdef __NR_unlink /* x86_64 has these as well */
-    {__NR_unlink, remove_name, NONE, 0, NONE, NONE, NONE, NONE},
-    {__NR_rmdir, remove_folder, NONE, 0, NONE, NONE, NONE, NONE},
-    {__NR_mkdir, make_folder, NONE, 0, NONE, NONE, 1, NONE},
-    {__NR_rename, rename_names, NONE, 0, NONE, 1, NONE, NONE},
-    {__NR_link, make_link, NONE, 0, NONE, 1, NONE, NONE},
-    {__NR_symlink, make_symlink, NONE, 0, NONE, 1, NONE, NONE},
-    {__NR_mknod, make_node, NONE, 0, NONE, NONE, 1, 2},
+    {__NR_unlink, remove_name, wrong_removal, NONE, 0, NONE, NONE, NONE, NONE},
+    {__NR_rmdir, remove_folder, NULL, NONE, 0, NONE, NONE, NONE, NONE},
+    {__NR_mkdir, make_folder, NULL, NONE, 0, NONE, NONE, 1, NONE},
+    {__NR_rename, rename_names, wrong_rename, NONE, 0, NONE, 1, NONE, NONE},
+    {__NR_link, make_link, wrong_link, NONE, 0, NONE, 1, NONE, NONE},
+    {__NR_symlink, make_symlink, NULL, NONE, 0, NONE, 1, NONE, NONE},
+    {__NR_mknod, make_node, wrong_node, NONE, 0, NONE, NONE, 1, 2},
 #endif
 };
 
@@ -298,31 +386,34 @@ static uint64_t argument(const struct call *call, uint8_t position) {
     return position == NONE ? 0 : call->data->args[position];
 }
 
-static int read_side(const struct call *call, uint8_t dirfd, uint8_t path, struct side *side) {
+static void read_side(const struct call *call, uint8_t dirfd, uint8_t path, struct side *side) {
     side->dirfd = dirfd == NONE ? AT_FDCWD : (int)call->data->args[dirfd];
-    return path == NONE ? 0 : target_read_string(call, call->data->args[path], side->path, sizeof side->path);
+    side->error =
+        path == NONE ? 0 : target_read_string(call, call->data->args[path], side->path, sizeof side->path);
+    side->exists = true;
+    side->is_folder = side->is_mount = false;
+    side->place.parent = -1;
+    side->place.name[0] = '\0';
 }
 
 /* A process that cannot be read makes no names; what it removes the kernel judges. */
-static struct answer unread(const struct row *row, int error) {
-    if (error != EPERM)
-        return answer_errno(error);
+static struct answer unread(const struct row *row) {
     bool removes = row->make == remove_name || row->make == remove_folder;
     return removes ? answer_continue() : answer_errno(EACCES);
 }
 
 static struct answer answer_row(struct call *call, const struct row *row) {
     struct names names;
-    names.first.place.parent = names.second.place.parent = -1;
-    names.first.place.name[0] = names.second.place.name[0] = '\0';
-    names.first.is_mount = names.second.is_mount = false;
-    names.first.exists = names.second.exists = true;
     names.extra = argument(call, row->extra);
     names.device = argument(call, row->device);
-    int error = read_side(call, row->dirfd, row->path, &names.first);
-    if (error == 0)
-        error = read_side(call, row->to_dirfd, row->to_path, &names.second);
-    struct answer answer = error == 0 ? row->make(call, &names) : unread(row, error);
+    int wrong = row->wrong == NULL ? 0 : row->wrong(names.extra);
+    if (wrong != 0)
+        return answer_errno(wrong);
+    read_side(call, row->dirfd, row->path, &names.first);
+    if (names.first.error != 0)
+        return names.first.error == EPERM ? unread(row) : answer_errno(names.first.error);
+    read_side(call, row->to_dirfd, row->to_path, &names.second);
+    struct answer answer = row->make(call, &names);
     place_clear(&names.first.place);
     place_clear(&names.second.place);
     return answer;

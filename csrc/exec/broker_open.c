@@ -9,6 +9,7 @@
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -202,10 +203,15 @@ static bool open_occupied(struct call *call, const struct opening *opening, cons
     return true;
 }
 
+/* A slash behind the name: no file is made there, whatever is (EISDIR). */
+static bool is_for_folder(const struct place *place) {
+    return strchr(place->name, '/') != NULL;
+}
+
 /* One attempt. False: look again. */
 static bool open_at(struct call *call, const struct opening *opening, const struct place *place, bool *follow,
                     struct answer *answer) {
-    if (is_left_to_kernel(call, place->parent))
+    if (is_left_to_kernel(call, place->parent) || is_for_folder(place))
         return true;
     cleanup_fd int fd = create_file(call, opening, place);
     if (fd == -EEXIST && (opening->flags & O_EXCL) == 0)
@@ -234,10 +240,21 @@ static struct answer open_or_create(struct call *call, const struct opening *ope
 
 /* --- */
 
+/*
+ * What goes on by its flags alone. O_PATH opens nothing (open(2)). The rest the kernel refuses with EINVAL:
+ * a directory is not created (since Linux 6.4), a nameless file is to be written and lies in a directory.
+ */
+static bool decides_itself(const struct opening *opening) {
+    int flags = opening->flags;
+    bool folder = (flags & O_DIRECTORY) != 0;
+    bool nameless = (flags & (O_TMPFILE & ~O_DIRECTORY)) != 0;
+    return (flags & O_PATH) != 0 || ((flags & O_CREAT) != 0 && folder) ||
+           (nameless && (!folder || (flags & O_ACCMODE) == O_RDONLY));
+}
+
 static struct answer answer_opening(struct call *call, struct opening *opening) {
     bool creates = (opening->flags & O_CREAT) != 0;
-    /* O_PATH opens nothing (open(2)); a directory is not created (EINVAL since Linux 6.4). */
-    if ((opening->flags & O_PATH) != 0 || (creates && (opening->flags & O_DIRECTORY) != 0))
+    if (decides_itself(opening))
         return answer_continue();
     int error = target_read_string(call, opening->address, opening->path, sizeof opening->path);
     if (error == EPERM)

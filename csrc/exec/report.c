@@ -163,7 +163,9 @@ static const char *why_of(const struct payload *payload, const struct denial *de
     const char *why = denial->why;
     if (why == NULL && denial->path != NULL)
         why = reason_of(payload, denial->path);
-    if (why == NULL && strncmp(denial->operation, "file-write-", strlen("file-write-")) == 0)
+    bool makes_or_changes = strncmp(denial->operation, "file-write-", strlen("file-write-")) == 0 ||
+                            strcmp(denial->operation, "network-bind") == 0;
+    if (why == NULL && denial->path != NULL && makes_or_changes)
         why = "outside the write roots";
     return why;
 }

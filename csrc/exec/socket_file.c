@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -26,10 +27,11 @@ struct socket_file {
     char path[PATH_MAX];
 };
 
-static enum unix_diag_answer lists(struct unix_diag *diag, const struct socket_file *file) {
-    enum unix_diag_answer answer = unix_diag_lists(diag, file->identity.device, file->identity.inode);
+static enum unix_diag_answer lists(struct unix_diag *diag, const struct socket_file *file,
+                                   struct unix_diag_name *bound) {
+    enum unix_diag_answer answer = unix_diag_lists(diag, file->identity.device, file->identity.inode, bound);
     if (answer == DIAG_NOT_LISTED && file->superblock != file->identity.device)
-        answer = unix_diag_lists(diag, file->superblock, file->identity.inode);
+        answer = unix_diag_lists(diag, file->superblock, file->identity.inode, bound);
     return answer;
 }
 
@@ -40,19 +42,46 @@ static bool is_ambiguous(const struct socket_file *file) {
 }
 
 static bool is_made_inside(const struct supervisor *supervisor, const struct socket_file *file) {
-    return lists(supervisor->unix_diag, file) == DIAG_LISTED &&
-           (!is_ambiguous(file) || lists(supervisor->host_unix_diag, file) == DIAG_NOT_LISTED);
+    return lists(supervisor->unix_diag, file, NULL) == DIAG_LISTED &&
+           (!is_ambiguous(file) || lists(supervisor->host_unix_diag, file, NULL) == DIAG_NOT_LISTED);
 }
 
-static bool is_allowed(const struct payload *payload, const struct socket_file *file) {
-    return socket_list_has(payload->unix_sockets, payload->unix_socket_count, file->path);
+static bool is_listed(const struct payload *payload, const char *path) {
+    return socket_list_has(payload->unix_sockets, payload->unix_socket_count, path);
 }
 
-static int refuse(struct call *call, const struct socket_file *file) {
-    const struct denial denial = {
-        .operation = OPERATION, .path = file->path, .why = "unix socket of the host, see allowUnixSockets"};
+/* A name that was relative when the socket was bound to it tells its last component. */
+static bool is_last_component(const char *bound, const char *path) {
+    const char *slash = strrchr(bound, '/');
+    const char *last = strrchr(path, '/');
+    return last != NULL && strcmp(slash == NULL ? bound : slash + 1, last + 1) == 0;
+}
+
+/*
+ * Where commands may write, one could have moved any socket of the host to a path of the list: there it must
+ * have been bound to one of these, too.
+ */
+static bool may_be_moved(const struct supervisor *supervisor, const struct socket_file *file,
+                         struct unix_diag_name *bound) {
+    if (is_on_read_only_mount(file->fd) || lists(supervisor->host_unix_diag, file, bound) != DIAG_LISTED)
+        return false;
+    return bound->text[0] == '/' ? !is_listed(supervisor->payload, bound->text)
+                                 : !is_last_component(bound->text, file->path);
+}
+
+static int refuse(struct call *call, const struct socket_file *file, const char *why) {
+    const struct denial denial = {.operation = OPERATION, .path = file->path, .why = why};
     report_denial(call->supervisor->report, call, &denial);
     return EACCES;
+}
+
+static int judge_listed(struct call *call, const struct socket_file *file) {
+    struct unix_diag_name bound;
+    char why[sizeof bound.text + 64];
+    if (!may_be_moved(call->supervisor, file, &bound))
+        return 0;
+    snprintf(why, sizeof why, "unix socket of the host, bound to %s, see allowUnixSockets", bound.text);
+    return refuse(call, file, why);
 }
 
 /* 0, or the errno of a socket that may not be reached; one that nobody listens on gives what the kernel
@@ -66,9 +95,11 @@ static int judge_socket(struct call *call, struct socket_file *file) {
         file->superblock != file->identity.device && is_made_inside(supervisor, file))
         return 0;
     object_path(file->fd, file->path, sizeof file->path);
-    if (is_allowed(supervisor->payload, file))
-        return 0;
-    return lists(supervisor->host_unix_diag, file) == DIAG_NOT_LISTED ? ECONNREFUSED : refuse(call, file);
+    if (is_listed(supervisor->payload, file->path))
+        return judge_listed(call, file);
+    if (lists(supervisor->host_unix_diag, file, NULL) == DIAG_NOT_LISTED)
+        return ECONNREFUSED;
+    return refuse(call, file, "unix socket of the host, see allowUnixSockets");
 }
 
 /* As unix_find_other() of net/unix/af_unix.c: the right to write comes first, then the kind of the file. */

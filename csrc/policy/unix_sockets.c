@@ -26,7 +26,9 @@ static bool may_be_planted(const struct lead *lead, const struct fs_place *place
 static char *tidy(const char *rest) {
     char *tidied = malloc(strlen(rest) + 1);
     char *to = tidied;
-    while (tidied != NULL && *rest != '\0') {
+    if (tidied == NULL)
+        return NULL;
+    while (*rest != '\0') {
         size_t length = strcspn(rest, "/");
         bool skipped = length == 0 || (length == 1 && rest[0] == '.');
         const char *tail = rest + length + (rest[length] == '/' ? 1 : 0);
@@ -36,24 +38,43 @@ static char *tidy(const char *rest) {
         }
         rest = tail;
     }
-    if (tidied != NULL)
-        *to = '\0';
+    *to = '\0';
     return tidied;
 }
 
-/* Pushes a real path and what is to be found below it. rest: "" for the path itself. */
-static int push_below(const char *real, bool folder, const char *rest, bool glob, struct strvec *out,
+/* Pushes a path and what is to be found below it. rest: "" for the path itself. */
+static int push_below(const char *path, bool folder, const char *rest, bool glob, struct strvec *out,
                       struct error *err) {
-    cleanup_free char *escaped = glob_escape(real);
+    cleanup_free char *escaped = glob_escape(path);
     cleanup_free char *tidied = tidy(rest);
     cleanup_free char *below = tidied == NULL ? NULL : glob ? strdup(tidied) : glob_escape(tidied);
     char *entry = NULL;
     if (escaped == NULL || below == NULL)
         return error_memory(err);
-    bool slash = (folder || below[0] != '\0') && strcmp(real, "/") != 0;
+    bool slash = (folder || below[0] != '\0') && strcmp(path, "/") != 0;
     if (asprintf(&entry, "%s%s%s", escaped, slash ? "/" : "", below) < 0)
         return error_memory(err);
     return strvec_push_owned(out, entry) == 0 ? 0 : error_memory(err);
+}
+
+/*
+ * Where the real path is another than the written one, the written one is pushed, too: a socket may have been
+ * bound to that.
+ */
+static int push_found(const char *written, const struct lead *lead, const char *rest, bool glob,
+                      struct strvec *out, struct error *err) {
+    const bool folder = S_ISDIR(lead->file.mode);
+    cleanup_free char *tidied = tidy(written);
+    cleanup_free char *absolute = NULL;
+    if (tidied == NULL || asprintf(&absolute, "/%s", tidied) < 0)
+        return error_memory(err);
+    size_t length = strlen(absolute);
+    if (length > 1 && absolute[length - 1] == '/')
+        absolute[length - 1] = '\0';
+    int result = push_below(lead->file.path, folder, rest, glob, out, err);
+    if (result == 0 && lead->file.link_folders.count > 0)
+        result = push_below(absolute, folder, rest, glob, out, err);
+    return result;
 }
 
 static int warn_of_link(const char *path, const struct lead *lead, struct strvec *warnings,
@@ -81,9 +102,8 @@ static int try_lead(const char *path, size_t length, bool glob, const struct fs_
     int result = lead.outcome == RESOLVE_FAILED ? -1 : 0;
     *done = lead.outcome == RESOLVE_FOUND;
     if (*done)
-        result = may_be_planted(&lead, place)
-                     ? warn_of_link(path, &lead, warnings, err)
-                     : push_below(lead.file.path, S_ISDIR(lead.file.mode), path + length, glob, out, err);
+        result = may_be_planted(&lead, place) ? warn_of_link(path, &lead, warnings, err)
+                                              : push_found(text, &lead, path + length, glob, out, err);
     resolved_path_clear(&lead.file);
     return result;
 }
@@ -110,7 +130,8 @@ static int push_entry(const char *path, size_t base, const struct fs_place *plac
 }
 
 static size_t base_length(const char *entry, const struct fs_place *place) {
-    return entry[0] == '/' ? 0 : strlen(strncmp(entry, "~/", 2) == 0 ? place->home : place->cwd);
+    bool below_home = entry[0] == '~' && (entry[1] == '/' || entry[1] == '\0');
+    return entry[0] == '/' ? 0 : strlen(below_home ? place->home : place->cwd);
 }
 
 int unix_sockets_resolve(const struct network_options *network, const struct fs_place *place,

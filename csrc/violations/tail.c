@@ -37,6 +37,7 @@ static void end_line(struct tail *tail, const char *bytes, size_t size) {
 }
 
 void tail_feed(struct tail *tail, const char *bytes, size_t size) {
+    tail->bytes += size;
     while (size > 0) {
         const char *end = memchr(bytes, '\n', size);
         size_t length = end == NULL ? size : (size_t)(end - bytes);

@@ -18,8 +18,9 @@ struct tail {
     void *data;
     char *begun; /* of a line whose end has not come yet */
     size_t begun_size;
-    bool skipping; /* up to the next end of line */
-    uint64_t lost; /* lines that were too long, that memory was missing for, or that were never ended */
+    bool skipping;  /* up to the next end of line */
+    uint64_t bytes; /* all that was fed */
+    uint64_t lost;  /* lines that were too long, that memory was missing for, or that were never ended */
 };
 
 /* Bytes as they were read. */

@@ -65,6 +65,20 @@ static void host_sockets(void) {
     close(fd);
 }
 
+/* A list names a folder in which commands may make names. */
+static void moved_sockets(void) {
+    char from[128];
+    char to[128];
+    snprintf(from, sizeof from, "%s/host-stream", top);
+    snprintf(to, sizeof to, "%s/folder/planted", top);
+    is_int(link(from, to), 0, "a command can link a socket of the host to a path of the list");
+    is_int(try(SOCK_STREAM, "folder/planted"), EACCES, "and does not reach it there");
+    unlink(to);
+    is_int(try(SOCK_STREAM, "folder/relative"), 0, "one that was bound to a relative path is reached");
+    is_int(try(SOCK_STREAM, "folder/other-relative"), EACCES, "but by its own name only");
+    is_int(try(SOCK_STREAM, "folder/stale"), ECONNREFUSED, "a stale one of the list gives what it gives");
+}
+
 static void inside_sockets(void) {
     char name[64];
     for (size_t i = 0; i < 3; i++) {
@@ -315,6 +329,7 @@ static void waits(void) {
 
 static void command(void) {
     host_sockets();
+    moved_sockets();
     inside_sockets();
     kernel_errors();
     path_ends();
@@ -340,6 +355,20 @@ static void remove_tree(void) {
         ok(false, "the tree is removed");
 }
 
+/* As a server does that has entered its folder. */
+static void make_relative(const char *name) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char other[64];
+    char here[4096];
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    strcpy(address.sun_path, name);
+    snprintf(other, sizeof other, "%s-relative", name);
+    if (getcwd(here, sizeof here) == NULL || chdir(top) != 0 || chdir("folder") != 0 ||
+        bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 16) != 0 ||
+        (strcmp(name, "other") == 0 && rename(name, other) != 0) || chdir(here) != 0)
+        supervised_fail(name);
+}
+
 int main(void) {
     int hosts[3];
     char name[64];
@@ -357,6 +386,9 @@ int main(void) {
     snprintf(folder, sizeof folder, "%s/folder/", top);
     mkdir(folder, 0700);
     make("folder/listed", SOCK_STREAM);
+    make_relative("relative");
+    make_relative("other");
+    close(make("folder/stale", SOCK_STREAM));
     chmod(address_of("allowed-stream").sun_path, 0600);
     close(make("stale", SOCK_STREAM));
     make("closed", SOCK_STREAM);
@@ -375,7 +407,9 @@ int main(void) {
     for (size_t i = 0; i < 3; i++)
         ok(is_untouched(hosts[i], kinds[i].type), "the host's %s server was not reached", kinds[i].word);
     ok(is_untouched(abstract_server, SOCK_STREAM), "nor its abstract one");
-    is_int(supervised_reports("\"operation\":\"network-outbound\""), 3 + 2,
+    is_int(supervised_reports("/host-stream, see allowUnixSockets\""), 1,
+           "what a moved one was bound to is told");
+    is_int(supervised_reports("\"operation\":\"network-outbound\""), 3 + 2 + 2,
            "connects that were refused are reported");
     is_int(supervised_reports("host-stream\",\"why\":\"unix socket of the host, see allowUnixSockets\""), 1,
            "each path once");

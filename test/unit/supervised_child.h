@@ -1,7 +1,7 @@
 /*
- * A command that is supervised as in a sandbox, without one: a forked child in a network and a user namespace
- * of its own, without capabilities, under the real filter; the test's process answers its calls to do with
- * sockets.
+ * A command that is supervised as in a sandbox, without one: a forked child in a network, a mount and a user
+ * namespace of its own, without capabilities, under the real filter; the test's process answers its calls to
+ * do with sockets.
  */
 #ifndef OS_SANDBOX_TEST_SUPERVISED_CHILD_H
 #define OS_SANDBOX_TEST_SUPERVISED_CHILD_H

@@ -42,7 +42,7 @@ static enum unix_diag_answer ask(struct unix_diag *diag, const char *folder, con
     struct sockaddr_un address = address_of(folder, name);
     struct stat facts = {0};
     stat(address.sun_path, &facts);
-    return unix_diag_lists(diag, facts.st_dev, facts.st_ino);
+    return unix_diag_lists(diag, facts.st_dev, facts.st_ino, NULL);
 }
 
 static void kinds(struct unix_diag *diag, const char *folder) {
@@ -69,6 +69,11 @@ static void names(struct unix_diag *diag) {
     rename(address_of(disk, "old").sun_path, address_of(disk, "new").sun_path);
     ok(ask(diag, disk, "new") == DIAG_LISTED, "a socket keeps its file under another name");
     int other = make(disk, "old", SOCK_STREAM, true);
+    struct unix_diag_name name = {.text = "x"};
+    struct stat facts = {0};
+    stat(address_of(disk, "new").sun_path, &facts);
+    unix_diag_lists(diag, facts.st_dev, facts.st_ino, &name);
+    is_str(name.text, address_of(disk, "old").sun_path, "and the kernel still knows what it was bound to");
     close(fd);
     ok(ask(diag, disk, "old") == DIAG_LISTED && ask(diag, disk, "new") == DIAG_NOT_LISTED,
        "two sockets, one after the other under one name, are told apart");

@@ -138,6 +138,26 @@ static void planted(void) {
     resolves(at("granted/dir/*"), NULL, "nor one on the way to a glob");
 }
 
+static void spelled_twice(void) {
+    struct strvec none = {0};
+    struct network_options network = {0};
+    const struct fs_place place = {.home = home, .cwd = work, .additional_dirs = &none, .memory = memory};
+    struct strvec out = {0};
+    struct error err = {0};
+    strvec_push(&network.allow_unix_sockets, at("link//./a.sock"));
+    strvec_push(&network.allow_unix_sockets, at("link/"));
+    strvec_push(&network.allow_unix_sockets, at("link/*"));
+    strvec_push(&network.allow_unix_sockets, at("run/a.sock"));
+    unix_sockets_resolve(&network, &place, &out, &none, &err);
+    static const char *const wanted[] = {"run/a.sock", "link/a.sock", "run/",      "link/",
+                                         "run/*",      "link/*",      "run/a.sock"};
+    is_int((long long)out.count, 7, "where symlinks were followed both spellings are there");
+    for (size_t i = 0; i < 7 && i < out.count; i++)
+        is_str(out.items[i], at(wanted[i]), wanted[i]);
+    strvec_clear(&network.allow_unix_sockets);
+    strvec_clear(&out);
+}
+
 int main(void) {
     make_tree();
     spellings();
@@ -145,6 +165,7 @@ int main(void) {
     globs();
     literal();
     planted();
+    spelled_twice();
     remove_tree();
     return done_testing();
 }

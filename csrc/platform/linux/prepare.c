@@ -12,11 +12,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "command/environment.h"
 #include "exec/payload.h"
 #include "exec/wire.h"
 #include "platform/linux/kernel_mounts.h"
 #include "platform/linux/thread_rights.h"
 #include "platform/resolve.h"
+#include "policy/unix_sockets.h"
 
 /* Pins are directories that the rules did not name: the stage compares them with what they are now. */
 static int identify_pins(struct mount_plan *plan, struct error *err) {
@@ -160,7 +162,8 @@ static int write_memfd(const void *data, size_t size, int *out, struct error *er
 }
 
 static int write_payload(struct prepare_request *request, const struct fs_rules *rules,
-                         const struct mount_plan *plan, int *out, struct error *err) {
+                         const struct mount_plan *plan, const struct strvec *sockets, int *out,
+                         struct error *err) {
     struct strvec arguments = {0};
     unsigned mask_files = 0;
     int result =
@@ -189,6 +192,8 @@ static int write_payload(struct prepare_request *request, const struct fs_rules 
                               .supervision = choose_supervision(request, rules),
                               .reasons = reasons,
                               .reason_count = reason_count,
+                              .unix_sockets = sockets->items,
+                              .unix_socket_count = sockets->count,
                               .mask_count = mask_files,
                               .arguments = joined,
                               .arguments_size = arguments_size};
@@ -214,6 +219,7 @@ int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec 
     struct thread_rights rights;
     *payload_fd = -1;
     struct strvec read_only = {0};
+    struct strvec sockets = {0};
     int result = list_read_only(&read_only, err);
     request->place.always_read_only = &read_only;
     thread_rights_lower(&rights);
@@ -225,13 +231,18 @@ int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec 
         result = identify_pins(&plan, err);
     if (result == 0)
         result = repair_tmpdir(&request->env, err);
+    if (result == 0)
+        result = unix_sockets_resolve(&request->options->network, &request->place, &sockets, warnings, err);
+    if (result == 0)
+        env_withhold_sockets(&request->env, request->own_env, &sockets);
     thread_rights_restore(&rights);
     if (result == 0 && strvec_push_all(warnings, &rules.warnings) != 0)
         result = error_memory(err);
     if (result == 0)
-        result = write_payload(request, &rules, &plan, payload_fd, err);
+        result = write_payload(request, &rules, &plan, &sockets, payload_fd, err);
     mount_plan_clear(&plan);
     fs_rules_clear(&rules);
     strvec_clear(&read_only);
+    strvec_clear(&sockets);
     return result;
 }

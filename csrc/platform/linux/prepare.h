@@ -16,12 +16,13 @@ struct prepare_request {
     const char *cwd;    /* where the command starts; absolute */
     struct strvec argv; /* empty: a probe */
     struct strvec env;
+    const struct strvec *own_env; /* the caller's own part of it */
 };
 
 /*
  * Resolves the rules with a command's rights, builds the plan and writes the payload to a memfd, at
  * *payload_fd (the caller closes). Warnings are appended to *warnings. TMPDIR, where it names no directory,
- * becomes /tmp. 0, or -1 with *payload_fd -1.
+ * becomes /tmp; variables that lead to unix sockets out of reach are withheld. 0, or -1 with *payload_fd -1.
  */
 int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec *warnings, struct error *err);
 
