@@ -34,8 +34,11 @@ function guaranteesOf(features, monitored) {
 /** @param {Features} features @returns {string[]} */
 function degradationsOf(features) {
   const refused = DEGRADATIONS.filter(([feature]) => !features[feature]);
-  // The host's own words are about what it refused first.
-  const words = refused.map(([, text], i) => (i === 0 && features.degradation ? `${text} (${features.degradation})` : text));
+  // The host's own words: about the supervisor, and about what it refused first besides.
+  const words = refused.map(([feature, text], i) => {
+    const own = feature === 'supervised' || feature === 'filtered' ? features.supervisionGap : i === 0 && features.degradation;
+    return own ? `${text} (${own})` : text;
+  });
   return words.filter((_, i) => !features[refused[i][2] ?? '']);
 }
 

@@ -55,7 +55,7 @@ class Session {
   /**
    * What this host can do, and what it said where that is not all.
    * @type {{ sessionNetwork: boolean, disableUserns: boolean, freshProc: boolean, mountedBefore: boolean, supervised: boolean,
-   *   filtered: boolean, degradation: string }}
+   *   filtered: boolean, degradation: string, supervisionGap: string }}
    */
   features;
 

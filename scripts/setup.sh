@@ -20,6 +20,15 @@ test       command:curl          curl                 curl                 curl 
 test       command:ps            procps               procps-ng            procps               procps-ng
 test       command:unshare       util-linux           util-linux           util-linux           util-linux
 test       command:bash          bash                 bash                 bash                 bash
+test       command:ssh-agent     openssh-client       openssh-clients      openssh-client       openssh
+test       command:dbus-daemon   dbus                 dbus-daemon          dbus                 dbus
+test       command:gpg-agent     gpg-agent            gnupg2               gnupg                gnupg
+test       command:tmux          tmux                 tmux                 tmux                 tmux
+test       command:strace        strace               strace               strace               strace
+test       command:gdb           gdb                  gdb                  gdb                  gdb
+test       command:rsync         rsync                rsync                rsync                rsync
+test       command:sqlite3       sqlite3              sqlite               sqlite               sqlite
+test       command:setfattr      attr                 attr                 attr                 attr
 check      command:clang         clang                clang                clang                clang
 check      libfuzzer:            libclang-rt-dev      compiler-rt          compiler-rt          compiler-rt
 check      command:clang-tidy    clang-tidy           clang-tools-extra    clang-extra-tools    clang
