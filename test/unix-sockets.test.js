@@ -207,20 +207,36 @@ t.test('allowUnixSockets', async (t) => {
   });
 });
 
-t.test('a stale socket file and a plain file refuse as everywhere, silently', async (t) => {
-  const { machine, folder } = await start(t);
-  const socket = path.join(folder, 'stale');
-  await withoutSandbox(folder).run(['python3', '-c', `import socket; socket.socket(1).bind("${socket}")`]);
-  fs.writeFileSync(path.join(folder, 'file'), '');
-  const script = `
+/** Connects to each name in the folder, and says how that ends. */
+const connecting = (folder, names) => `
 import errno, os, socket
-for name in ("stale", "file", "nothing", "w/nothing"):
+for name in ${JSON.stringify(names)}:
     error = socket.socket(socket.AF_UNIX).connect_ex(os.path.join("${folder}", name))
     print(name, errno.errorcode[error])`;
-  t.match(await machine.run(['python3', '-c', script]), {
-    stdout: 'stale ECONNREFUSED\nfile ECONNREFUSED\nnothing ENOENT\nw/nothing ENOENT\n',
+
+/** Leaves a socket file behind on which nobody listens. */
+async function leaveSocket(folder, name) {
+  const script = `import socket; socket.socket(1).bind("${path.join(folder, name)}")`;
+  t.match(await withoutSandbox(folder).run(['python3', '-c', script]), { exitCode: 0 });
+}
+
+t.test('a stale socket file and a plain file refuse as everywhere, silently', async (t) => {
+  const { machine, folder } = await start(t);
+  await leaveSocket(folder, 'w/stale');
+  fs.writeFileSync(path.join(folder, 'file'), '');
+  const names = ['w/stale', 'file', 'nothing', 'w/nothing'];
+  t.match(await machine.run(['python3', '-c', connecting(folder, names)]), {
+    stdout: 'w/stale ECONNREFUSED\nfile ECONNREFUSED\nnothing ENOENT\nw/nothing ENOENT\n',
     stderr: '',
   });
+});
+
+t.test('where no command can write, a socket that this network does not know may be of another', async (t) => {
+  const { machine, folder } = await start(t);
+  await leaveSocket(folder, 'unknown');
+  const result = await machine.run(['python3', '-c', connecting(folder, ['unknown'])]);
+  t.equal(result.stdout, 'unknown EACCES\n');
+  t.same(blockOf(result.stderr), [refused(path.join(folder, 'unknown'))]);
 });
 
 t.test('a denied folder hides the sockets in it', async (t) => {

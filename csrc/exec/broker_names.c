@@ -88,18 +88,18 @@ static bool is_entry(const struct place *place) {
 /*
  * What lies at the place. The kernel keeps mount points from being renamed and removed in the caller's own
  * mount namespace only (is_local_mountpoint in fs/namei.c), and the supervisor's is the host's: so they are
- * told here. This is no race: by no call inside does a name become a mount point, or cease to be one. 0 or an
- * errno.
+ * told here. This is no race: by no call inside does a name become a mount point, or cease to be one. What
+ * cannot be looked at is for the call to say, and no mount that matters: it has a slash behind a name that is
+ * no folder's, or lies in one that may not be searched. 0 or an errno of our own.
  */
 static int look(struct side *side) {
     struct file_facts facts;
     if (!is_entry(&side->place))
         return 0;
     cleanup_fd int object = place_open(&side->place);
-    /* ENOTDIR, ELOOP: a slash behind the name of what is no folder, and so no mount that matters. */
-    side->exists = object != -ENOENT;
+    side->exists = object != -ENOENT && object != -ENAMETOOLONG;
     if (object < 0)
-        return object == -ENOENT || object == -ENOTDIR || object == -ELOOP ? 0 : -object;
+        return object == -EMFILE || object == -ENFILE || object == -ENOMEM ? -object : 0;
     if (file_facts_of(object, &facts) != 0)
         return errno;
     side->is_folder = S_ISDIR(facts.mode);
@@ -402,27 +402,30 @@ static struct answer unread(const struct row *row) {
     return removes ? answer_continue() : answer_errno(EACCES);
 }
 
-static struct answer answer_row(struct call *call, const struct row *row) {
+static void answer_row(struct call *call, const struct row *row, struct answer *answer) {
     struct names names;
     names.extra = argument(call, row->extra);
     names.device = argument(call, row->device);
     int wrong = row->wrong == NULL ? 0 : row->wrong(names.extra);
-    if (wrong != 0)
-        return answer_errno(wrong);
+    if (wrong != 0) {
+        *answer = answer_errno(wrong);
+        return;
+    }
     read_side(call, row->dirfd, row->path, &names.first);
-    if (names.first.error != 0)
-        return names.first.error == EPERM ? unread(row) : answer_errno(names.first.error);
+    if (names.first.error != 0) {
+        *answer = names.first.error == EPERM ? unread(row) : answer_errno(names.first.error);
+        return;
+    }
     read_side(call, row->to_dirfd, row->to_path, &names.second);
-    struct answer answer = row->make(call, &names);
+    *answer = row->make(call, &names);
     place_clear(&names.first.place);
     place_clear(&names.second.place);
-    return answer;
 }
 
 bool broker_names(struct call *call, struct answer *answer) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].number == call->data->nr) {
-            *answer = answer_row(call, &rows[i]);
+            answer_row(call, &rows[i], answer);
             return true;
         }
     }

@@ -105,7 +105,8 @@ static struct answer judge_bind(struct call *call) {
         return is_of_domain(call, (int)args[0], AF_UNIX) ? bind_path(call, &address, path)
                                                          : answer_continue();
     uint16_t port = socket_address_port(&address);
-    if (port == 0 || port >= 1024 || !is_of_domain(call, (int)args[0], address.any.sa_family))
+    if (port == 0 || port >= 1024 || !socket_address_is_local(&address) ||
+        !is_of_domain(call, (int)args[0], address.any.sa_family))
         return answer_continue();
     socket_address_report(call, &address, "network-bind", "ports below 1024 need a privilege");
     return answer_errno(EACCES);

@@ -132,7 +132,7 @@ static bool ipv4_of(const struct socket_address *address, struct in_addr *out) {
 }
 
 /* The unspecified address, too, means this host. */
-static bool is_loopback(const struct socket_address *address) {
+bool socket_address_is_local(const struct socket_address *address) {
     struct in_addr ipv4;
     if (ipv4_of(address, &ipv4))
         return ntohl(ipv4.s_addr) >> 24 == IN_LOOPBACKNET || ipv4.s_addr == htonl(INADDR_ANY);
@@ -156,6 +156,6 @@ void socket_address_report(struct call *call, const struct socket_address *addre
 void socket_address_explain(struct call *call, const struct socket_address *address, int errnum) {
     bool refused = errnum == ENETUNREACH || errnum == EHOSTUNREACH || errnum == EACCES || errnum == EPERM;
     /* Port 0 is asked for where only a route is: getaddrinfo(3) orders its answers so. */
-    if (refused && socket_address_port(address) != 0 && !is_loopback(address))
+    if (refused && socket_address_port(address) != 0 && !socket_address_is_local(address))
         socket_address_report(call, address, "network-outbound", "no network in the sandbox");
 }

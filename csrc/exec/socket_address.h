@@ -61,6 +61,9 @@ void socket_address_report(struct call *call, const struct socket_address *addre
 /* The port of an IP address in host order; 0 where there is none. */
 uint16_t socket_address_port(const struct socket_address *address);
 
+/* An IP address of this host, inside: on the loopback, or unspecified. */
+bool socket_address_is_local(const struct socket_address *address);
+
 /* The path of a unix address, with a NUL in any case; "" where it is none by path. */
 void socket_address_path(const struct socket_address *address, char into[sizeof(struct sockaddr_un)]);
 

@@ -113,7 +113,7 @@ static int take_controls(struct call *call, const struct socket_kind *kind, stru
 
 static int read_control(struct call *call, const struct socket_kind *kind,
                         const struct message_header *header, struct socket_message *out) {
-    if (header->control == 0 || header->control_length == 0)
+    if (header->control_length == 0)
         return 0;
     if (header->control_length > CONTROL_MAX)
         return ENOBUFS;

@@ -40,10 +40,8 @@ struct call {
 
 struct answer {
     enum answer_kind {
-        ANSWER_CONTINUE, /* the kernel makes the call: only where nothing but the kernel's own rules decides
-                          */
+        ANSWER_CONTINUE, /* the kernel makes the call: where nothing but its own rules decides */
         ANSWER_RESULT,   /* value: the result, or a negative errno */
-        ANSWER_SENT,     /* the answer was given already, with a descriptor (SECCOMP_ADDFD_FLAG_SEND) */
     } kind;
     int64_t value;
 };

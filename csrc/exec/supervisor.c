@@ -139,8 +139,6 @@ static int take_run(struct supervisor *supervisor, pid_t stage, const struct sup
 
 static void send_answer(const struct call *call, struct answer answer) {
     struct seccomp_notif_resp response = {.id = call->id};
-    if (answer.kind == ANSWER_SENT)
-        return;
     if (answer.kind == ANSWER_CONTINUE)
         response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     else if (answer.value < 0)

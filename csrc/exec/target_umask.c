@@ -7,18 +7,25 @@
 #include "exec/proc_status.h"
 
 /*
- * A mask belongs to a thread's fs_struct, which the threads of a process share unless one left with
- * unshare(CLONE_FS): so it is remembered by thread. A change is remembered by process as well: what is read
- * of its threads for a while after umask(2) was seen may be from before. Either is forgotten after LIFETIME,
- * when a number may be another's.
+ * A mask belongs to a thread's fs_struct, which threads and even processes may share (clone(2), CLONE_FS) and
+ * leave (unshare(2)): who shares it cannot be seen. So it is remembered by thread, and a umask(2) of anybody
+ * makes all others' forgotten. It is seen before it is made: until its thread makes another call, what is
+ * read of others may be from before, and is not remembered. Nothing is remembered for longer than LIFETIME,
+ * when a number may be another thread's.
  */
 #define LIFETIME_NS 1000000000LL
 enum { THREADS = 256, CHANGES = 64 };
 
 struct mask_entry {
-    pid_t thread; /* of a change: the process */
-    pid_t process;
+    pid_t thread;
     mode_t mask;
+    uint64_t generation;
+    int64_t until;
+};
+
+/* A umask(2) that may not be made yet. */
+struct change {
+    pid_t thread; /* 0: of several */
     int64_t until;
 };
 
@@ -26,7 +33,7 @@ struct umask_cache {
     pthread_mutex_t lock;
     uint64_t generation; /* counts the changes */
     struct mask_entry threads[THREADS];
-    struct mask_entry changes[CHANGES];
+    struct change changes[CHANGES];
 };
 
 struct umask_cache *umask_cache_new(void) {
@@ -42,70 +49,66 @@ static int64_t now(void) {
     return (int64_t)time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-static struct mask_entry *slot(struct mask_entry *entries, size_t count, pid_t id) {
-    return &entries[(size_t)id % count];
+static struct change *change_of(struct umask_cache *cache, pid_t thread) {
+    return &cache->changes[(size_t)thread % CHANGES];
 }
 
-/* The entry of the id, while it holds; the lock is held. */
-static const struct mask_entry *lookup(struct mask_entry *entries, size_t count, pid_t id) {
-    const struct mask_entry *entry = slot(entries, count, id);
-    return entry->thread == id && entry->until > now() ? entry : NULL;
+static void remember(struct umask_cache *cache, pid_t thread, mode_t mask) {
+    cache->threads[(size_t)thread % THREADS] = (struct mask_entry){
+        .thread = thread, .mask = mask, .generation = cache->generation, .until = now() + LIFETIME_NS};
 }
 
-/* What was read of the thread: 0, or an errno. */
-static int mask_read(struct umask_cache *cache, pid_t thread, struct mask_entry *out) {
-    struct proc_status status;
-    pthread_mutex_lock(&cache->lock);
-    uint64_t generation = cache->generation;
-    pthread_mutex_unlock(&cache->lock);
-    int error = proc_status_of(thread, &status);
-    if (error != 0)
-        return error;
-    pthread_mutex_lock(&cache->lock);
-    const struct mask_entry *change = lookup(cache->changes, CHANGES, status.process);
-    *out = (struct mask_entry){.thread = thread,
-                               .process = status.process,
-                               .mask = change == NULL ? status.mask : change->mask,
-                               .until = now() + LIFETIME_NS};
-    if (change != NULL || generation == cache->generation)
-        *slot(cache->threads, THREADS, thread) = *out;
-    pthread_mutex_unlock(&cache->lock);
-    return 0;
+static bool is_changing(const struct umask_cache *cache) {
+    int64_t time = now();
+    for (size_t i = 0; i < CHANGES; i++)
+        if (cache->changes[i].until > time)
+            return true;
+    return false;
 }
 
-/* The thread's entry, out of the cache or read. */
-static int mask_entry_of(const struct call *call, struct mask_entry *out) {
-    struct umask_cache *cache = call->supervisor->umasks;
+/* Without that every read would have to be a new one. */
+static bool are_changes_seen(const struct call *call) {
+    return (call->supervisor->payload->supervision & SUPERVISE_PATHS) != 0;
+}
+
+/* True where the thread's mask is known. Otherwise *generation is the one of what is read from now on. */
+static bool look_up(struct umask_cache *cache, pid_t thread, mode_t *mask, uint64_t *generation) {
     pthread_mutex_lock(&cache->lock);
-    const struct mask_entry *known = lookup(cache->threads, THREADS, call->thread);
-    if (known != NULL)
-        *out = *known;
+    struct change *own = change_of(cache, thread);
+    if (own->thread == thread)
+        *own = (struct change){0};
+    const struct mask_entry *entry = &cache->threads[(size_t)thread % THREADS];
+    bool known = entry->thread == thread && entry->generation == cache->generation && entry->until > now();
+    *mask = entry->mask;
+    *generation = cache->generation;
     pthread_mutex_unlock(&cache->lock);
-    return known != NULL ? 0 : mask_read(cache, call->thread, out);
+    return known;
 }
 
 mode_t target_umask(const struct call *call) {
-    struct mask_entry entry;
+    struct umask_cache *cache = call->supervisor->umasks;
+    struct proc_status status;
+    uint64_t generation;
+    mode_t mask;
+    if (look_up(cache, call->thread, &mask, &generation))
+        return mask;
     /* A thread that is gone gets no answer either: the strictest mask will do. */
-    return mask_entry_of(call, &entry) == 0 ? entry.mask : 0777;
+    if (proc_status_of(call->thread, &status) != 0)
+        return 0777;
+    pthread_mutex_lock(&cache->lock);
+    if (generation == cache->generation && !is_changing(cache) && are_changes_seen(call))
+        remember(cache, call->thread, status.mask);
+    pthread_mutex_unlock(&cache->lock);
+    return status.mask;
 }
 
 void target_umask_changes(const struct call *call, mode_t mask) {
     struct umask_cache *cache = call->supervisor->umasks;
-    struct mask_entry entry;
-    if (mask_entry_of(call, &entry) != 0)
-        return;
-    struct mask_entry change = {
-        .thread = entry.process, .process = entry.process, .mask = mask & 0777, .until = now() + LIFETIME_NS};
     pthread_mutex_lock(&cache->lock);
+    struct change *change = change_of(cache, call->thread);
+    bool alone = change->thread == call->thread || change->until <= now();
+    *change = (struct change){.thread = alone ? call->thread : 0, .until = now() + LIFETIME_NS};
     cache->generation++;
-    *slot(cache->changes, CHANGES, entry.process) = change;
-    for (size_t i = 0; i < THREADS; i++) {
-        struct mask_entry *known = &cache->threads[i];
-        if (known->process == entry.process) {
-            known->mask = change.mask;
-            known->until = change.until;
-        }
-    }
+    remember(cache, call->thread, mask & 0777);
     pthread_mutex_unlock(&cache->lock);
 }

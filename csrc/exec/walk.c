@@ -65,6 +65,7 @@ static const char *skip_slashes(const char *path) {
 struct walk {
     const struct journey *journey;
     int folder;       /* owned */
+    int above;        /* owned; where the folder was found by its name; -1 */
     char *path;       /* owned; NULL: the journey's own */
     const char *rest; /* what is still to be walked */
     unsigned links;
@@ -99,13 +100,17 @@ static int path_replace(struct walk *walk, const char *text, const char *tail) {
     return 0;
 }
 
+/* A jump: by a link, to the root. */
 static void folder_replace(struct walk *walk, int folder) {
     close_fd(&walk->folder);
+    close_fd(&walk->above);
     walk->folder = folder;
 }
 
 static void step_into(struct walk *walk, const struct component *component, int folder) {
-    folder_replace(walk, folder);
+    close_fd(&walk->above);
+    walk->above = walk->folder;
+    walk->folder = folder;
     walk->rest = component->tail;
 }
 
@@ -123,7 +128,8 @@ static int step_onto(struct walk *walk, const struct component *component, int o
         place_fill(out, &fd, "", 0, false);
         return 0;
     }
-    step_into(walk, component, steal_fd(&fd));
+    folder_replace(walk, steal_fd(&fd));
+    walk->rest = component->tail;
     return 0;
 }
 
@@ -148,6 +154,15 @@ static int follow_link(struct walk *walk, const struct component *component, int
     return path_replace(walk, text, component->tail);
 }
 
+/* Where a folder may not be searched, that may be for the supervisor alone. */
+static int step_past(struct walk *walk, const struct component *component, int error, struct place *out,
+                     bool *done) {
+    if (error != EACCES)
+        return error;
+    int object = link_own_descriptor(walk->journey->call, walk->above, walk->folder, component->name);
+    return object < 0 ? -object : step_onto(walk, component, object, out, done);
+}
+
 /* One component further, or to the place (*done). */
 static int step(struct walk *walk, const struct component *component, struct place *out, bool *done) {
     bool slash = *component->tail == '/';
@@ -167,7 +182,7 @@ static int step(struct walk *walk, const struct component *component, struct pla
             return 0;
         }
         if (errno != ENOTDIR)
-            return errno;
+            return step_past(walk, component, errno, out, done);
     }
     struct stat facts;
     fd = openat(walk->folder, component->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -178,14 +193,15 @@ static int step(struct walk *walk, const struct component *component, struct pla
     if (!component->last)
         return fd >= 0 ? ENOTDIR : errno;
     if (fd < 0 && errno != ENOENT)
-        return errno;
+        return step_past(walk, component, errno, out, done);
     *done = true;
     place_fill(out, &walk->folder, component->text, component->length, slash);
     return 0;
 }
 
 static int walk_slowly(const struct journey *journey, struct place *out) {
-    struct walk walk = {.journey = journey, .folder = duplicate(journey->start), .rest = journey->path};
+    struct walk walk = {
+        .journey = journey, .folder = duplicate(journey->start), .above = -1, .rest = journey->path};
     struct component component = {.text = ""};
     bool done = false;
     int error = walk.folder < 0 ? -walk.folder : 0;
@@ -201,6 +217,7 @@ static int walk_slowly(const struct journey *journey, struct place *out) {
     if (error == EACCES)
         place_fill(out, &walk.folder, component.text, strlen(component.text), false);
     close_fd(&walk.folder);
+    close_fd(&walk.above);
     free(walk.path);
     return error;
 }
@@ -302,7 +319,7 @@ int walk_to_object(struct call *call, int dirfd, const char *path, bool follow, 
     int object = place->name[0] == '\0'
                      ? duplicate(place->parent)
                      : open_strictly(place->parent, place->name, follows ? 0 : O_NOFOLLOW, 0);
-    if (object != -ELOOP || !follows)
+    if ((object != -ELOOP && object != -EACCES) || !follows)
         return object;
     place_clear(place);
     error = walk_to_place(call, dirfd, path, true, place);

@@ -137,3 +137,35 @@ int link_read(const struct call *call, const struct link *link, char text[PATH_M
         return read_procfs(call, link, &facts, text, object);
     return read_text(link->fd, "", text);
 }
+
+static bool is_own_fd_folder(const struct call *call, int above, int folder) {
+    struct proc_status status;
+    struct target_ids ids;
+    struct statfs volume;
+    struct stat named, given;
+    return above >= 0 && fstatfs(above, &volume) == 0 && volume.f_type == PROC_SUPER_MAGIC &&
+           fstatat(above, "fd", &named, AT_SYMLINK_NOFOLLOW) == 0 && fstat(folder, &given) == 0 &&
+           named.st_ino == given.st_ino && named.st_dev == given.st_dev &&
+           proc_status_read(above, "status", &status) == 0 && target_ids(call, &ids) == 0 &&
+           status.inner_process == ids.inner_process && same_pid_namespace(call, above, "ns/pid");
+}
+
+/* As name_to_int() of fs/proc/util.c; -1: no number. */
+static int descriptor_number(const char *name) {
+    size_t length = strspn(name, "0123456789");
+    if (length == 0 || length > 9 || name[length] != '\0' || (name[0] == '0' && length > 1))
+        return -1;
+    return (int)strtol(name, NULL, 10);
+}
+
+int link_own_descriptor(struct call *call, int above, int folder, const char *name) {
+    char own[32];
+    if (!is_own_fd_folder(call, above, folder))
+        return -EACCES;
+    cleanup_fd int duplicate = target_duplicate(call, descriptor_number(name));
+    if (duplicate < 0)
+        return duplicate == -EBADF ? -ENOENT : duplicate;
+    snprintf(own, sizeof own, "/proc/self/fd/%d", duplicate);
+    int object = open(own, O_PATH | O_CLOEXEC);
+    return object < 0 ? -errno : object;
+}

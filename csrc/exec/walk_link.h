@@ -21,4 +21,11 @@ struct link {
  */
 int link_read(const struct call *call, const struct link *link, char text[PATH_MAX], int *object);
 
+/*
+ * O_PATH of what a descriptor of the command's own process stands for: name in folder, found as `fd` in above
+ * (-1: unknown). A process that is not dumpable may search that folder, but nobody else (proc_pid_fd(5)). Or
+ * -errno: -EACCES where it is something else.
+ */
+int link_own_descriptor(struct call *call, int above, int folder, const char *name);
+
 #endif

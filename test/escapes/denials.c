@@ -431,8 +431,9 @@ static void *flip_names(void *data) {
     return NULL;
 }
 
+/* Another thread may have put a FIFO there: not to be waited at. */
 static void try_at(const char *path) {
-    opened(open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644));
+    opened(open(path, O_WRONLY | O_NONBLOCK | O_CREAT | O_TRUNC, 0644));
     unlink(path);
     opened(open(path, O_WRONLY | O_CREAT | O_EXCL, 0644));
     rename(path, "moved");

@@ -1,55 +1,15 @@
 /* sendto(2), sendmsg(2) and sendmmsg(2) of a supervised command. "The host's" belongs to the test's own
  * network. */
-#include "supervised_child.h"
+#include "supervised_sockets.h"
 
-#include <arpa/inet.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
-#include <sys/un.h>
 #include <time.h>
-
-static char top[] = "/var/tmp/os-sandbox-broker-XXXXXX";
-
-static struct sockaddr_un address_of(const char *name) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", top, name);
-    return address;
-}
-
-static int make(const char *name, int type) {
-    struct sockaddr_un address = address_of(name);
-    int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
-        (type != SOCK_DGRAM && listen(fd, 16) != 0))
-        ok(false, "%s is made: %s", name, strerror(errno));
-    return fd;
-}
-
-/* What a call gave: its result, or -errno. */
-static int gave(ssize_t result) {
-    return result < 0 ? -errno : (int)result;
-}
-
-static struct msghdr message_of(struct iovec *parts, size_t count) {
-    return (struct msghdr){.msg_iov = parts, .msg_iovlen = count};
-}
-
-static struct iovec part_of(const char *text) {
-    return (struct iovec){.iov_base = (void *)(uintptr_t)text, .iov_len = strlen(text)};
-}
-
-static bool receives(int fd, const char *wanted) {
-    char got[64] = "";
-    ssize_t size = recv(fd, got, sizeof got - 1, MSG_DONTWAIT);
-    return size == (ssize_t)strlen(wanted) && memcmp(got, wanted, strlen(wanted)) == 0;
-}
 
 /* One datagram to a name by each of the three calls; as the second of a batch behind one that is allowed. */
 static void to_name(const char *name, int wanted, const char *first) {
@@ -197,6 +157,10 @@ static void descriptors(void) {
     is_int(gave(sendmsg(pair[0], &message, 0)), 1, "less than a header is nothing");
     message.msg_controllen = 1u << 20;
     is_int(gave(sendmsg(pair[0], &message, 0)), -ENOBUFS, "a mebibyte of control messages");
+    message.msg_control = NULL;
+    is_int(gave(sendmsg(pair[0], &message, 0)), -ENOBUFS, "wherever they lie");
+    message.msg_controllen = 16;
+    is_int(gave(sendmsg(pair[0], &message, 0)), -EFAULT, "and some that are nowhere");
     close(pipe_ends[0]);
 }
 
@@ -232,22 +196,6 @@ static void credentials(void) {
 }
 
 /* --- IP --- */
-
-static struct sockaddr_in inet(const char *host, uint16_t port) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-    inet_pton(AF_INET, host, &address.sin_addr);
-    return address;
-}
-
-static int bound(int type, struct sockaddr_in *address) {
-    socklen_t length = sizeof *address;
-    *address = inet("127.0.0.1", 0);
-    int fd = socket(AF_INET, type, 0);
-    if (bind(fd, (struct sockaddr *)address, sizeof *address) != 0 ||
-        getsockname(fd, (struct sockaddr *)address, &length) != 0)
-        ok(false, "a port is bound");
-    return fd;
-}
 
 static void datagrams(void) {
     union control control;
@@ -344,204 +292,6 @@ static void netlink(void) {
     close(fd);
 }
 
-/* --- streams --- */
-
-#define LARGE ((size_t)5 * 1024 * 1024 + 333)
-
-static char pattern_at(size_t offset) {
-    return (char)(offset * 2654435761u >> 24);
-}
-
-/* Reads to the end; the number of bytes that are right. */
-static void *read_all(void *data) {
-    int fd = *(int *)data;
-    static char buffer[100000];
-    size_t done = 0;
-    size_t right = 0;
-    ssize_t got;
-    while ((got = read(fd, buffer, sizeof buffer)) > 0)
-        for (ssize_t i = 0; i < got; i++)
-            right += buffer[i] == pattern_at(done++) ? 1 : 0;
-    return (void *)(uintptr_t)right;
-}
-
-static void sends_large(int socket, int reader, const char *name) {
-    pthread_t thread;
-    void *right;
-    char *data = malloc(LARGE);
-    for (size_t i = 0; data != NULL && i < LARGE; i++)
-        data[i] = pattern_at(i);
-    struct iovec parts[] = {{data, 1000000}, {data + 1000000, 3}, {data + 1000003, LARGE - 1000003}};
-    struct msghdr message = message_of(parts, 3);
-    pthread_create(&thread, NULL, read_all, &reader);
-    is_int(gave(sendmsg(socket, &message, 0)), (int)LARGE, name);
-    close(socket);
-    pthread_join(thread, &right);
-    is_int((long long)(uintptr_t)right, (long long)LARGE, "and every byte of it is right");
-    close(reader);
-    free(data);
-}
-
-static void large(void) {
-    int pair[2];
-    struct sockaddr_in to;
-    socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
-    sends_large(pair[0], pair[1], "five mebibytes go through a unix stream in one call");
-    int server = bound(SOCK_STREAM, &to);
-    listen(server, 1);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    connect(fd, (struct sockaddr *)&to, sizeof to);
-    sends_large(fd, accept(server, NULL, NULL), "and through TCP");
-    close(server);
-}
-
-static void without_blocking(void) {
-    int pair[2];
-    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair);
-    char *data = calloc(1, LARGE);
-    struct iovec part = {.iov_base = data, .iov_len = LARGE};
-    struct msghdr message = message_of(&part, 1);
-    int sent = gave(sendmsg(pair[0], &message, 0));
-    ok(sent > 0 && sent < (int)LARGE, "what has no room is left out: %d bytes were taken", sent);
-    is_int(gave(sendmsg(pair[0], &message, 0)), -EAGAIN, "then there is no room at all");
-    fcntl(pair[0], F_SETFL, 0);
-    is_int(gave(sendmsg(pair[0], &message, MSG_DONTWAIT)), -EAGAIN, "nor for one message that does not wait");
-    free(data);
-    int packets[2];
-    socketpair(AF_UNIX, SOCK_SEQPACKET, 0, packets);
-    static char packet[1000000];
-    part = (struct iovec){.iov_base = packet, .iov_len = sizeof packet};
-    is_int(gave(sendmsg(packets[0], &message, 0)), -EMSGSIZE, "a packet that never has room");
-    part.iov_len = 150000;
-    is_int(gave(sendmsg(packets[0], &message, 0)), 150000, "one that has");
-    part.iov_len = 1;
-    struct mmsghdr batch[2000];
-    for (size_t i = 0; i < 2000; i++)
-        batch[i] = (struct mmsghdr){.msg_hdr = message};
-    int many[2];
-    int size = 4 << 20;
-    socketpair(AF_UNIX, SOCK_DGRAM, 0, many);
-    setsockopt(many[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
-    int count = gave(sendmmsg(many[0], batch, 2000, MSG_DONTWAIT));
-    ok(count > 0 && count <= 1024, "of a batch as many are sent as have room: %d", count);
-}
-
-/* --- waiting, signals --- */
-
-static atomic_uint signals;
-
-static void count_signal(int number) {
-    (void)number;
-    atomic_fetch_add(&signals, 1);
-}
-
-static void on(int number, int flags) {
-    struct sigaction action = {.sa_handler = count_signal, .sa_flags = flags};
-    sigaction(number, &action, NULL);
-    atomic_store(&signals, 0);
-}
-
-static void *drain_later(void *data) {
-    char byte[8];
-    usleep(200000);
-    while (recv(*(int *)data, byte, sizeof byte, MSG_DONTWAIT) > 0)
-        ;
-    return NULL;
-}
-
-static void waits(void) {
-    pthread_t thread;
-    int pair[2];
-    socketpair(AF_UNIX, SOCK_DGRAM, 0, pair);
-    struct iovec part = part_of("x");
-    struct msghdr message = message_of(&part, 1);
-    while (sendmsg(pair[0], &message, MSG_DONTWAIT) == 1)
-        ;
-    on(SIGALRM, 0);
-    ualarm(100000, 0);
-    is_int(gave(sendmsg(pair[0], &message, 0)), -EINTR, "a send that waits is interrupted by a signal");
-    is_int(atomic_load(&signals), 1, "which is handled");
-    on(SIGALRM, SA_RESTART);
-    pthread_create(&thread, NULL, drain_later, &pair[1]);
-    ualarm(100000, 0);
-    is_int(gave(sendmsg(pair[0], &message, 0)), 1,
-           "or goes on behind a handler that wants it, until there is room");
-    pthread_join(thread, NULL);
-    struct timeval limit = {.tv_usec = 100000};
-    while (sendmsg(pair[0], &message, MSG_DONTWAIT) == 1)
-        ;
-    setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    is_int(gave(sendmsg(pair[0], &message, 0)), -EAGAIN, "a limit of the socket's own ends it, too");
-
-    int stream[2];
-    socketpair(AF_UNIX, SOCK_STREAM, 0, stream);
-    char *data = calloc(1, LARGE);
-    part = (struct iovec){.iov_base = data, .iov_len = LARGE};
-    on(SIGALRM, 0);
-    ualarm(100000, 0);
-    int sent = gave(sendmsg(stream[0], &message, 0));
-    ok(sent > 0 && sent < (int)LARGE, "what was sent before the signal counts: %d bytes", sent);
-    free(data);
-}
-
-static void pipe_signals(void) {
-    struct iovec part = part_of("x");
-    struct msghdr message = message_of(&part, 1);
-    static const struct {
-        const char *name;
-        int type, flags;
-        unsigned signals;
-    } rows[] = {{"a stream", SOCK_STREAM, 0, 1},
-                {"one that wants none", SOCK_STREAM, MSG_NOSIGNAL, 0},
-                {"packets", SOCK_SEQPACKET, 0, 0}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        int pair[2];
-        socketpair(AF_UNIX, rows[i].type, 0, pair);
-        close(pair[1]);
-        on(SIGPIPE, 0);
-        is_int(gave(sendmsg(pair[0], &message, rows[i].flags)), -EPIPE, rows[i].name);
-        is_int(atomic_load(&signals), rows[i].signals, "whose other end is gone: SIGPIPE or not");
-        close(pair[0]);
-    }
-    pid_t child = fork();
-    if (child == 0) {
-        int pair[2];
-        signal(SIGPIPE, SIG_DFL);
-        socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
-        close(pair[1]);
-        sendmsg(pair[0], &message, 0);
-        _exit(0);
-    }
-    int status;
-    waitpid(child, &status, 0);
-    ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE, "without a handler it is the end");
-}
-
-/* Sixty processes wait at once; others are answered meanwhile, and all end when they are killed. */
-static void crowd(void) {
-    struct iovec part = part_of("x");
-    struct msghdr message = message_of(&part, 1);
-    pid_t children[60];
-    for (size_t i = 0; i < 60; i++) {
-        children[i] = fork();
-        if (children[i] == 0) {
-            int pair[2];
-            socketpair(AF_UNIX, SOCK_DGRAM, 0, pair);
-            for (;;)
-                sendmsg(pair[0], &message, 0);
-        }
-    }
-    usleep(300000);
-    int pair[2];
-    socketpair(AF_UNIX, SOCK_DGRAM, 0, pair);
-    is_int(gave(sendmsg(pair[0], &message, 0)), 1, "while sixty wait another one is served");
-    for (size_t i = 0; i < 60; i++)
-        kill(children[i], SIGKILL);
-    for (size_t i = 0; i < 60; i++)
-        waitpid(children[i], NULL, 0);
-    is_int(gave(sendmsg(pair[0], &message, 0)), 1, "and after their end, too");
-}
-
 /* --- a thread that swaps the address, the descriptor and the message --- */
 
 static struct {
@@ -598,20 +348,13 @@ static void command(void) {
     datagrams();
     fast_open();
     netlink();
-    large();
-    without_blocking();
-    waits();
-    pipe_signals();
-    crowd();
     swaps();
 }
 
 int main(void) {
     char allowed[128];
     char byte[8];
-    char shell[128];
-    if (mkdtemp(top) == NULL)
-        return 1;
+    make_top();
     snprintf(allowed, sizeof allowed, "%s/allowed", top);
     int host = make("host", SOCK_DGRAM);
     int other = make("allowed", SOCK_DGRAM);
@@ -627,6 +370,6 @@ int main(void) {
     is_int(supervised_reports("\"type\":\"violation\""), 3, "and nothing else that was not refused");
     if (tap_state.failed > 0)
         diag("reported", supervised_events);
-    snprintf(shell, sizeof shell, "rm -rf %s", top);
-    return system(shell) != 0 ? 1 : done_testing();
+    remove_top();
+    return done_testing();
 }

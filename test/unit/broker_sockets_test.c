@@ -1,31 +1,11 @@
 /* connect(2) and bind(2) of a supervised command; what is "the host's" belongs to the test's own network. */
-#include "supervised_child.h"
+#include "supervised_sockets.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
-
-static char top[] = "/var/tmp/os-sandbox-broker-XXXXXX";
-
-static struct sockaddr_un address_of(const char *name) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", top, name);
-    return address;
-}
-
-static int make(const char *name, int type) {
-    struct sockaddr_un address = address_of(name);
-    int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
-        (type != SOCK_DGRAM && listen(fd, 16) != 0))
-        ok(false, "%s is made: %s", name, strerror(errno));
-    return fd;
-}
 
 /* 0 or the errno of connecting a new socket. */
 static int try_address(int type, const void *address, socklen_t length) {
@@ -180,12 +160,6 @@ static void abstract(void) {
     close(fd);
 }
 
-static struct sockaddr_in inet(const char *host, uint16_t port) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-    inet_pton(AF_INET, host, &address.sin_addr);
-    return address;
-}
-
 static void ip(void) {
     struct sockaddr_in address = inet("127.0.0.1", 0);
     socklen_t length = sizeof address;
@@ -225,6 +199,9 @@ static int try_bind(int domain, const void *address, socklen_t length) {
 static void binds(void) {
     struct sockaddr_in address = inet("127.0.0.1", 80);
     is_int(try_bind(AF_INET, &address, sizeof address), EACCES, "a port that needs a privilege");
+    address = inet("192.0.2.1", 80);
+    is_int(try_bind(AF_INET, &address, sizeof address), EADDRNOTAVAIL,
+           "an address that is not ours comes first");
     struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(1023)};
     is_int(try_bind(AF_INET6, &any, sizeof any), EACCES, "also by IPv6");
     any.sin6_port = htons(1024);
@@ -348,13 +325,6 @@ static bool is_untouched(int server, int type) {
            errno == EAGAIN;
 }
 
-static void remove_tree(void) {
-    char shell[128];
-    snprintf(shell, sizeof shell, "rm -rf %s", top);
-    if (system(shell) != 0)
-        ok(false, "the tree is removed");
-}
-
 /* As a server does that has entered its folder. */
 static void make_relative(const char *name) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -374,8 +344,7 @@ int main(void) {
     char name[64];
     char allowed[3][128];
     char folder[128];
-    if (mkdtemp(top) == NULL)
-        return 1;
+    make_top();
     for (size_t i = 0; i < 3; i++) {
         snprintf(name, sizeof name, "host-%s", kinds[i].word);
         hosts[i] = make(name, kinds[i].type);
@@ -419,6 +388,6 @@ int main(void) {
     is_int(supervised_reports("\"operation\":\"network-bind\""), 2, "binds that were refused, too");
     if (tap_state.failed > 0)
         diag("reported", supervised_events);
-    remove_tree();
+    remove_top();
     return done_testing();
 }

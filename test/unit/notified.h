@@ -75,10 +75,12 @@ static inline bool notified_start(struct notified *out, const int *numbers, size
         _exit(body(argument));
     }
     close(pair[1]);
+    static const struct payload payload = {.supervision = SUPERVISE_FILTER | SUPERVISE_PATHS};
     bool started =
         out->pid > 0 && receive_with_fds(pair[0], &byte, 1, &listener, 1, &received) == 1 && received == 1;
     close(pair[0]);
     snprintf(root, sizeof root, "/proc/%d/root", (int)out->pid);
+    out->supervisor.payload = &payload;
     out->supervisor.listener = listener;
     out->supervisor.root = open(root, O_PATH | O_CLOEXEC);
     out->supervisor.umasks = umask_cache_new();

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 /* Two pages and one that cannot be read behind them; at the same address in the child. */
@@ -145,89 +146,93 @@ static void answers_nothing_of_the_dead(struct call *call, pid_t pid) {
 
 /* --- umask --- */
 
-/* Calls that wait at the same time: of two threads, another process, and umask itself. */
-static void *wait_in_thread(void *unused) {
-    (void)unused;
-    syscall(__NR_getpgid, 0);
+/* Calls that wait at the same time: umask, and those of another process and of two threads, one of which left
+ * with its mask. */
+enum { CHANGING, OTHER, SHARING, ALONE, WAITING };
+
+static void wait_as(int who) {
+    syscall(__NR_getpgid, who);
+}
+
+static void *wait_in_thread(void *who) {
+    if (*(int *)who == ALONE && unshare(CLONE_FS) != 0)
+        abort();
+    wait_as(*(int *)who);
     return NULL;
 }
 
 static int change_umask(void *unused) {
     pthread_t threads[2];
+    int who[2] = {SHARING, ALONE};
     (void)unused;
     umask(022);
     if (fork() == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        syscall(__NR_getpgid, 0);
+        wait_as(OTHER);
         _exit(0);
     }
     for (int i = 0; i < 2; i++)
-        if (pthread_create(&threads[i], NULL, wait_in_thread, NULL) != 0)
+        if (pthread_create(&threads[i], NULL, wait_in_thread, &who[i]) != 0)
             return 1;
     umask(027);
+    wait_as(CHANGING);
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
-    syscall(__NR_getpgid, 0);
     return 0;
 }
 
-struct waiting {
-    struct call calls[4]; /* the process, the other process, two threads */
-    uint64_t umask;
-};
-
 /* All of them, in whatever order they come. */
-static bool all_wait(struct notified *child, struct waiting *out) {
-    size_t threads = 2;
-    for (int i = 0; i < 4; i++) {
-        struct target_ids ids;
-        if (!notified_next(child) || target_ids(&child->call, &ids) != 0)
+static bool all_wait(struct notified *child, struct call out[WAITING]) {
+    for (int i = 0; i < WAITING; i++) {
+        if (!notified_next(child))
             return false;
-        size_t which = child->notification.data.nr == __NR_umask ? 0
-                       : ids.process != child->pid               ? 1
-                                                                 : threads++;
-        if (which > 3)
+        const struct seccomp_data *data = &child->notification.data;
+        size_t who = data->nr == __NR_umask ? CHANGING : (size_t)data->args[0];
+        if (who >= WAITING)
             return false;
-        out->calls[which] = child->call;
+        out[who] = child->call;
     }
-    out->umask = out->calls[0].id;
     return true;
 }
 
-static void let_go(struct notified *child, uint64_t id) {
-    child->notification.id = id;
+static void let_go(struct notified *child, const struct call *call) {
+    child->notification.id = call->id;
     notified_answer(child, answer_continue());
 }
 
+/* Of CHANGING, OTHER, SHARING and ALONE, from first on. */
+static void have_masks(const struct call calls[WAITING], int first, const mode_t masks[WAITING],
+                       const char *when) {
+    static const char *const names[] = {"the thread itself", "another process", "a thread that shares it",
+                                        "a thread that left"};
+    for (int i = first; i < WAITING; i++) {
+        mode_t got = target_umask(&calls[i]);
+        ok(got == masks[i], "%s: %s has %o, it is %o", when, names[i], masks[i], got);
+    }
+}
+
 static void umasks(void) {
+    static const mode_t before[] = {022, 022, 022, 022}, after[] = {027, 022, 027, 022};
     struct notified child;
-    struct waiting waiting;
+    struct call calls[WAITING];
     bool started =
         notified_start(&child, numbers, NUMBERS, NULL, change_umask, NULL) && notified_next(&child);
     if (started)
-        let_go(&child, child.notification.id);
-    if (!ok(started && all_wait(&child, &waiting),
-            "two threads and a process wait while one changes its umask"))
+        let_go(&child, &child.call);
+    if (!ok(started && all_wait(&child, calls), "two threads and a process wait while one changes its umask"))
         return;
-    const struct call *own = &waiting.calls[0], *other = &waiting.calls[1], *thread = &waiting.calls[2],
-                      *late = &waiting.calls[3];
-    is_int(target_umask(own), 022, "a umask is read");
-    is_int(target_umask(thread), 022, "and is that of all threads");
-    target_umask_changes(own, 010027);
-    is_int(target_umask(own), 027, "a change holds from when it is seen on");
-    is_int(target_umask(thread), 027, "for a thread whose umask was known");
-    is_int(target_umask(late), 027, "for one whose umask was not, though the kernel still says otherwise");
-    is_int(target_umask(other), 022, "and not for another process");
+    have_masks(calls, 0, before, "a umask is read");
+    have_masks(calls, 0, before, "and remembered");
+    target_umask_changes(&calls[CHANGING], 010027);
+    have_masks(calls, CHANGING + 1, before, "a change is seen before it is made");
+    let_go(&child, &calls[CHANGING]);
+    ok(notified_next(&child), "the change is made");
+    calls[CHANGING] = child.call;
+    have_masks(calls, CHANGING + 1, after, "then it holds for all that share the umask");
+    have_masks(calls, 0, after, "then it holds for the thread itself");
+    have_masks(calls, 0, after, "and goes on to");
     usleep(1100000);
-    is_int(target_umask(thread), 022, "after a while the kernel is asked again");
-    is_int(target_umask(own), 022, "by every thread");
-    target_umask_changes(own, 027);
-    let_go(&child, waiting.umask);
-    for (int i = 1; i < 4; i++)
-        let_go(&child, waiting.calls[i].id);
-    ok(notified_next(&child) && target_umask(&child.call) == 027, "a change that was made holds");
-    usleep(1100000);
-    is_int(target_umask(&child.call), 027, "and is what the kernel says");
+    have_masks(calls, 0, after, "and is what the kernel says");
     notified_end(&child, true);
 }
 

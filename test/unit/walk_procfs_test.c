@@ -32,12 +32,10 @@ static void own_procfs(struct call *call, pid_t pid) {
 
 /* The kernel asks by whose program it is who may look into a process that is not dumpable: it must be
  * executed inside. */
-static const char not_dumpable[] = "--not-dumpable";
-
 static _Noreturn void sibling(bool dumpable) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (!dumpable)
-        execl("/proc/self/exe", "walk_procfs_test", not_dumpable, (char *)NULL);
+        execl("/proc/self/exe", "walk_procfs_test", "--not-dumpable", (char *)NULL);
     for (;;)
         pause();
 }
@@ -131,10 +129,51 @@ static void procfs_of_its_own(void) {
     notified_end(&child, true);
 }
 
+/* --- a command that is not dumpable itself --- */
+
+static const char waiting_argument[] = "--waiting";
+
+static int execute_itself(void *unused) {
+    (void)unused;
+    execl("/proc/self/exe", "walk_procfs_test", waiting_argument, (char *)NULL);
+    return 1;
+}
+
+/* Whoever looks into its folder of descriptors is refused, but for itself. */
+static void own_descriptors(void) {
+    struct notified child;
+    char root[64], file[128], deep[128];
+    if (!ok(notified_start(&child, waiting_call, 1, enter_namespaces, execute_itself, NULL) &&
+                notified_next(&child),
+            "a process that is not dumpable waits for its answer"))
+        return;
+    close(child.supervisor.root);
+    snprintf(root, sizeof root, "/proc/%d/root", (int)child.call.thread);
+    child.supervisor.root = open(root, O_PATH | O_CLOEXEC);
+    snprintf(file, sizeof file, "%s/file", top + 1);
+    snprintf(deep, sizeof deep, "%s/dir/sub/deep", top + 1);
+    is_int(openat(child.supervisor.root, "proc/4/fd/60", O_PATH), -1, "its descriptors are its own");
+    leads_inside(&child, "/proc/self/fd/60", file);
+    leads_inside(&child, "/proc/4/fd/60", file);
+    leads_inside(&child, "/dev/fd/61/sub/deep", deep);
+    leads_inside(&child, "/proc/thread-self/fd/61/up/file", file);
+    leads_inside(&child, "/proc/self/cwd/file", file);
+    fails_with(&child.call, AT_FDCWD, "/proc/self/fd/59", ENOENT);
+    fails_with(&child.call, AT_FDCWD, "/proc/self/fd/060", ENOENT);
+    fails_with(&child.call, AT_FDCWD, "/proc/self/fd/x", ENOENT);
+    fails_with(&child.call, AT_FDCWD, "/proc/self/fd/60/", ENOTDIR);
+    fails_with(&child.call, AT_FDCWD, "/proc/self/map_files/60", EACCES);
+    wait_until_not_dumpable(&child);
+    fails_with(&child.call, AT_FDCWD, "/proc/2/fd/60", EACCES);
+    notified_end(&child, true);
+}
+
 int main(int argc, char **argv) {
     struct notified child;
-    if (argc == 2 && strcmp(argv[1], not_dumpable) == 0) {
+    if (argc == 2) {
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+        if (strcmp(argv[1], waiting_argument) == 0)
+            wait_for_ever(NULL);
         pause();
     }
     if (!ok(become_plain_user(), "the test runs as a plain user"))
@@ -147,6 +186,7 @@ int main(int argc, char **argv) {
         notified_end(&child, true);
     }
     procfs_of_its_own();
+    own_descriptors();
     remove_tree();
     return done_testing();
 }

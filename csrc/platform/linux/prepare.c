@@ -53,8 +53,9 @@ static struct payload_mount *payload_mounts(const struct mount_plan *plan) {
 /* Commands have a /proc of their own; the rest is said of the rules that deny. */
 static const struct payload_reason own_proc = {.path = "/proc", .why = "kernel files"};
 
-static struct payload_reason *payload_reasons(const struct fs_rules *rules, size_t *count) {
-    struct payload_reason *reasons = calloc(rules->count + 1, sizeof *reasons);
+static struct payload_reason *payload_reasons(const struct fs_rules *rules, const struct mount_plan *plan,
+                                              size_t *count) {
+    struct payload_reason *reasons = calloc(rules->count + plan->count + 1, sizeof *reasons);
     *count = 0;
     if (reasons == NULL)
         return NULL;
@@ -63,6 +64,11 @@ static struct payload_reason *payload_reasons(const struct fs_rules *rules, size
         if (rules->items[i].why != NULL)
             reasons[(*count)++] =
                 (struct payload_reason){.path = rules->items[i].path, .why = rules->items[i].why};
+    /* What lies below a pin and is refused has a longer path. */
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->items[i].kind == MOUNT_PIN)
+            reasons[(*count)++] =
+                (struct payload_reason){.path = plan->items[i].path, .why = "holds a denied path"};
     return reasons;
 }
 
@@ -172,7 +178,7 @@ static int write_payload(struct prepare_request *request, const struct fs_rules 
     cleanup_free char *joined = result == 0 ? join_arguments(&arguments, &arguments_size) : NULL;
     cleanup_free struct payload_mount *mounts = payload_mounts(plan);
     size_t reason_count;
-    cleanup_free struct payload_reason *reasons = payload_reasons(rules, &reason_count);
+    cleanup_free struct payload_reason *reasons = payload_reasons(rules, plan, &reason_count);
     strvec_clear(&arguments);
     if (result != 0)
         return -1;
