@@ -27,8 +27,7 @@ struct side {
     struct place place;
     /* What lies there (look). */
     bool exists;
-    bool is_folder;
-    bool is_mount;
+    struct file_facts facts;
 };
 
 struct names {
@@ -93,25 +92,24 @@ static bool is_entry(const struct place *place) {
  * no folder's, or lies in one that may not be searched. 0 or an errno of our own.
  */
 static int look(struct side *side) {
-    struct file_facts facts;
     if (!is_entry(&side->place))
         return 0;
     cleanup_fd int object = place_open(&side->place);
     side->exists = object != -ENOENT && object != -ENAMETOOLONG;
     if (object < 0)
         return object == -EMFILE || object == -ENFILE || object == -ENOMEM ? -object : 0;
-    if (file_facts_of(object, &facts) != 0)
-        return errno;
-    side->is_folder = S_ISDIR(facts.mode);
-    side->is_mount = facts.mount_root;
-    return 0;
+    return result_of(file_facts_of(object, &side->facts));
 }
 
 /* The answer for a name that could not go, or be taken. */
 static struct answer refused(struct call *call, const char *operation, const struct side *side, int error) {
-    bool by_mount = error != EBUSY || side->is_mount;
+    bool by_mount = error != EBUSY || side->facts.mount_root;
     return is_entry(&side->place) && by_mount ? explain_place(call, operation, &side->place, error)
                                               : answer_errno(error);
+}
+
+static bool is_folder(const struct side *side) {
+    return S_ISDIR(side->facts.mode);
 }
 
 /* --- new names --- */
@@ -200,10 +198,10 @@ static int error_of_mount(const struct place *place) {
 static int remove_at(const struct side *side, int flags) {
     const struct place *place = &side->place;
     bool wants_folder = (flags & AT_REMOVEDIR) != 0;
-    if (!side->is_mount)
+    if (!side->facts.mount_root)
         return result_of(syscall(SYS_unlinkat, place->parent, name_of(place), flags));
     int error = error_of_mount(place);
-    if (error == EBUSY && side->is_folder != wants_folder)
+    if (error == EBUSY && is_folder(side) != wants_folder)
         return wants_folder ? ENOTDIR : EISDIR;
     return error;
 }
@@ -254,29 +252,52 @@ static bool find_both(struct call *call, struct side *from, struct side *to, str
     return error == 0;
 }
 
-/*
- * Where a mount is involved nothing is to move. Two dots: the kernel says EXDEV where the folders are on
- * different mounts, else EBUSY, as for a mount.
- */
-static int rename_mount(const struct side *from, const struct side *to, unsigned flags) {
-    int error = result_of(syscall(SYS_renameat2, from->place.parent, ".", to->place.parent, ".", flags));
-    if (error != EBUSY)
-        return error;
-    error = error_of_mount(&from->place);
-    if (error == EROFS)
-        return error;
-    if (!from->exists || (!to->exists && (flags & RENAME_EXCHANGE) != 0))
+static bool is_same_file(const struct side *one, const struct side *other) {
+    return one->facts.device == other->facts.device && one->facts.inode == other->facts.inode;
+}
+
+static bool has_slash(const struct side *side) {
+    return !is_plain(&side->place);
+}
+
+/* As do_renameat2() and vfs_rename() of fs/namei.c go on from there, to where they look for mounts: EBUSY. */
+static int error_of_mounts(const struct side *from, const struct side *to, unsigned flags) {
+    bool exchanges = (flags & RENAME_EXCHANGE) != 0;
+    bool replaces = to->exists && !exchanges;
+    if (is_on_read_only_mount(from->place.parent))
+        return EROFS;
+    if (!from->exists || (!to->exists && exchanges))
         return ENOENT;
     if (to->exists && (flags & RENAME_NOREPLACE) != 0)
         return EEXIST;
-    return error != EBUSY ? error : error_of_mount(&to->place);
+    if (!is_folder(from) && (has_slash(from) || (!exchanges && has_slash(to))))
+        return ENOTDIR;
+    if (exchanges && !is_folder(to) && has_slash(to))
+        return ENOTDIR;
+    if (to->exists && is_same_file(from, to))
+        return 0;
+    int error = error_of_mount(&from->place);
+    if (error == EBUSY)
+        error = error_of_mount(&to->place);
+    if (error == EBUSY && replaces && is_folder(from) != is_folder(to))
+        return is_folder(from) ? ENOTDIR : EISDIR;
+    return error;
+}
+
+/*
+ * Where a mount is involved nothing is to move. Two dots: the kernel says EXDEV where the folders are on
+ * different mounts, else EBUSY.
+ */
+static int rename_mount(const struct side *from, const struct side *to, unsigned flags) {
+    int error = result_of(syscall(SYS_renameat2, from->place.parent, ".", to->place.parent, ".", flags));
+    return error == EBUSY ? error_of_mounts(from, to, flags) : error;
 }
 
 static int rename_to(const struct names *names) {
     const struct side *from = &names->first;
     const struct side *to = &names->second;
     unsigned flags = (unsigned)names->extra;
-    if (is_entry(&from->place) && is_entry(&to->place) && (from->is_mount || to->is_mount))
+    if (is_entry(&from->place) && is_entry(&to->place) && (from->facts.mount_root || to->facts.mount_root))
         return rename_mount(from, to, flags);
     return result_of(syscall(SYS_renameat2, from->place.parent, name_of(&from->place), to->place.parent,
                              name_of(&to->place), flags));
@@ -293,7 +314,7 @@ static struct answer rename_refused(struct call *call, const struct side *from, 
                                     int error) {
     if (!from->exists || (error == EXDEV && !is_one_volume(&from->place, &to->place)))
         return answer_errno(error);
-    bool first = error == EBUSY ? from->is_mount : is_on_read_only_mount(from->place.parent);
+    bool first = error == EBUSY ? from->facts.mount_root : is_on_read_only_mount(from->place.parent);
     return first ? refused(call, UNLINK, from, error) : refused(call, CREATE, to, error);
 }
 
@@ -391,7 +412,7 @@ static void read_side(const struct call *call, uint8_t dirfd, uint8_t path, stru
     side->error =
         path == NONE ? 0 : target_read_string(call, call->data->args[path], side->path, sizeof side->path);
     side->exists = true;
-    side->is_folder = side->is_mount = false;
+    side->facts = (struct file_facts){0};
     side->place.parent = -1;
     side->place.name[0] = '\0';
 }

@@ -213,7 +213,8 @@ static int serve(const struct supervisor *supervisor) {
 
 static int supervise(struct supervisor *supervisor, const struct supervisor_hello *hello, pid_t stage) {
     int errnum = take_run(supervisor, stage, hello);
-    /* Each thread gets a umask of its own, the caller's for the time of a call: whether that is allowed here. */
+    /* Each thread gets a umask of its own, the caller's for the time of a call: whether that is allowed here.
+     */
     if (errnum == 0 && unshare(CLONE_FS) != 0)
         errnum = errno;
     supervisor->report = report_new(FD_EVENTS, supervisor->payload);
