@@ -301,7 +301,8 @@ t.test('with a bwrap before 0.8, which cannot forbid user namespaces inside, the
   await isEnabled(t, guarantees, [/user namespaces inside/, unsupervised, /no filter of system calls/], unfiltered);
 });
 
-t.test('in a mount namespace of its own, or without new privileges, nothing is lost', async (t) => {
+t.test('in namespaces of its own, or without new privileges, nothing is lost', async (t) => {
   await isEnabled(t, {}, [], { launcher: OWN_MOUNTS });
+  await isEnabled(t, {}, [], { launcher: ['unshare', '-Urpf', '--mount-proc'] });
   await isEnabled(t, {}, [], { launcher: ['setpriv', '--no-new-privs'] });
 });
