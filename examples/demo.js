@@ -14,26 +14,32 @@ function report(asExpected, what, outcome) {
   console.log(`${asExpected ? '✓' : '✗'} ${what.padEnd(44)} ${outcome}`);
 }
 
-/** What a command was refused with, in its own words: the end of its last line on stderr. */
-const words = (stderr) => stderr.trim().split(': ').pop();
-
-function reportDenied(refused, what, outcome) {
-  report(refused, what, refused ? `denied (${outcome})` : 'NOT DENIED');
+/** A command's own words, and what the sandbox says behind them. */
+function parts(stderr) {
+  const [own, block = ''] = stderr.split('\n<sandbox_violations>\n');
+  return { own, denials: block.split('\n').filter((line) => line.startsWith('deny ')) };
 }
 
-/** A real server on the host's loopback that counts who reaches it. */
-async function startServer() {
+/** What a command was refused with, in its own words: the end of its last line on stderr. */
+const words = (stderr) => parts(stderr).own.trim().split(': ').pop();
+
+function reportDenied(refused, what, outcome, denials = []) {
+  report(refused, what, refused ? `denied (${outcome})` : 'NOT DENIED');
+  for (const denial of denials) console.log(`    ${denial}`);
+}
+
+/** A real server that counts who reaches it. @param {string | { port: number, host: string }} where */
+async function startServer(where) {
   const state = { connections: 0 };
   const server = net.createServer((socket) => {
     state.connections += 1;
     socket.end('hello\n');
   });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
-  const { port } = /** @type {net.AddressInfo} */ (server.address());
-  return { state, port, close: () => server.close() };
+  await new Promise((resolve) => server.listen(where, () => resolve(undefined)));
+  return { state, address: /** @type {any} */ (server.address()), close: () => server.close() };
 }
 
-async function showFiles(machine, { workspace, outside, secrets }) {
+async function showFiles(machine, { workspace, outside, secrets }, isTold) {
   const shell = (script) => machine.run(['bash', '-c', script]);
 
   const allowed = path.join(workspace, 'notes.txt');
@@ -43,20 +49,37 @@ async function showFiles(machine, { workspace, outside, secrets }) {
 
   const denied = path.join(outside, 'escaped.txt');
   const escape = await shell(`echo hello > ${denied}`);
-  reportDenied(escape.exitCode !== 0 && !fs.existsSync(denied), 'write outside of it', words(escape.stderr));
+  const told = parts(escape.stderr).denials;
+  const kept = escape.exitCode !== 0 && !fs.existsSync(denied);
+  reportDenied(kept && told.length === (isTold ? 1 : 0), 'write outside of it, and be told why', words(escape.stderr), told);
 
   const secret = path.join(secrets, 'token');
   const read = await shell(`cat ${secret}`);
-  reportDenied(read.exitCode !== 0 && read.stdout === '', 'read from a folder in denyRead', words(read.stderr));
+  const hidden = read.exitCode !== 0 && read.stdout === '';
+  reportDenied(hidden, 'read from a folder in denyRead', words(read.stderr), parts(read.stderr).denials);
+}
+
+async function showUnixSockets(machine, { outside }) {
+  const server = await startServer(path.join(outside, 'docker.sock'));
+  try {
+    const script = `require('net').connect('${server.address}')`;
+    const result = await machine.run([process.execPath, '-e', script]);
+    const refused = result.exitCode !== 0 && server.state.connections === 0;
+    const seen = `the server saw ${server.state.connections} connections`;
+    reportDenied(refused, "connect to the host's docker.sock", seen, parts(result.stderr).denials);
+  } finally {
+    server.close();
+  }
 }
 
 async function showNetwork(machine) {
-  const server = await startServer();
+  const server = await startServer({ port: 0, host: '127.0.0.1' });
+  const { port } = server.address;
   try {
-    const result = await machine.run(['bash', '-c', `cat < /dev/tcp/127.0.0.1/${server.port}`]);
+    const result = await machine.run(['bash', '-c', `cat < /dev/tcp/127.0.0.1/${port}`]);
     const refused = result.exitCode !== 0 && server.state.connections === 0;
     const seen = `${words(result.stderr)}, the server saw ${server.state.connections} connections`;
-    reportDenied(refused, `connect to the host's 127.0.0.1:${server.port}`, seen);
+    reportDenied(refused, `connect to the host's 127.0.0.1:${port}`, seen);
   } finally {
     server.close();
   }
@@ -96,8 +119,10 @@ async function main() {
     for (const warning of sandbox.status.warnings) console.log(`  warning: ${warning}`);
 
     const machine = sandbox.machine(places.workspace);
-    await showFiles(machine, places);
+    const { guarantees } = sandbox.status;
+    await showFiles(machine, places, guarantees?.violations === 'reported');
     await showNetwork(machine);
+    if (guarantees?.unixSockets === 'enforced') await showUnixSockets(machine, places);
     await showExitCodes(machine);
   } finally {
     await sandbox.dispose();
