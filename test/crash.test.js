@@ -28,14 +28,21 @@ function startRunner(t, options) {
   return { ...program, workspace, start: (script) => program.child.stdin.write(`${script}\n`) };
 }
 
-/** The child of the agent that has a descriptor for the stage (proc_pid_fdinfo(5)). */
-function supervisorOf(stage, agent) {
-  return childrenOf(agent).find((pid) =>
-    fs.readdirSync(`/proc/${pid}/fdinfo`).some((fd) => {
+/** Whether a process has a descriptor for another (proc_pid_fdinfo(5)); not where it goes away meanwhile. */
+function watches(pid, other) {
+  try {
+    return fs.readdirSync(`/proc/${pid}/fdinfo`).some((fd) => {
       const watched = /^Pid:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8'));
-      return Number(watched?.[1]) === stage;
-    }),
-  );
+      return Number(watched?.[1]) === other;
+    });
+  } catch {
+    return false;
+  }
+}
+
+/** The child of the agent that waits for the stage's end. */
+function supervisorOf(stage, agent) {
+  return childrenOf(agent).find((pid) => watches(pid, stage));
 }
 
 /** From the command outwards: its stage (pid 1 inside), bwrap, the agent, and Node; and beside them the supervisor. */

@@ -89,9 +89,11 @@ static int make_socket(int *ours, int *theirs) {
 }
 
 /* After bwrap, which takes longer to come to the point where the supervisor is needed. */
-static void start_supervisor(struct agent_run *run, const int *start_fds, int stage) {
-    const struct supervisor_start start = {
-        .stage = stage, .payload = start_fds[START_FD_PAYLOAD], .events = start_fds[START_FD_EVENTS]};
+static void start_supervisor(struct agent_run *run, const int *start_fds, int stage, bool mounted_before) {
+    const struct supervisor_start start = {.stage = stage,
+                                           .payload = start_fds[START_FD_PAYLOAD],
+                                           .events = start_fds[START_FD_EVENTS],
+                                           .mounted_before = mounted_before};
     run->supervisor = supervisor_fork(&start);
     if (run->supervisor >= 0)
         return;
@@ -134,7 +136,7 @@ static void launch(struct agent_run *run, const struct agent_context *context,
     close_fd(&supervised_end);
     close_fd(&stage_end);
     if (supervised)
-        start_supervisor(run, start_fds, supervisor_end);
+        start_supervisor(run, start_fds, supervisor_end, plan.mount_plan);
     if (!watch(run, run->control)) {
         set_failed(run, "cannot watch a run (epoll watches of this user)", strerror(errno));
         agent_run_kill(run);

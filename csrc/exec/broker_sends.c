@@ -131,10 +131,10 @@ static int piece_flags(const struct channel *channel, size_t offset, bool last) 
     return flags;
 }
 
-static struct answer answer_outcome(struct outcome outcome, int64_t before) {
+static struct answer answer_outcome(int socket, struct outcome outcome, int64_t before) {
     if (before > 0 || outcome.sent > 0)
         return answer_value(before + (outcome.sent > 0 ? outcome.sent : 0));
-    return outcome.interrupted ? wait_interrupted_answer() : answer_value(outcome.sent);
+    return outcome.interrupted ? wait_interrupted_answer(socket) : answer_value(outcome.sent);
 }
 
 /* Piece by piece, each of at most capacity bytes; a datagram is one. */
@@ -152,7 +152,7 @@ static struct answer send_pieces(const struct channel *channel, const struct soc
         if (error == 0)
             outcome = send_piece(channel, message, done == 0, data, size, piece_flags(channel, done, last));
         if (last || outcome.interrupted || outcome.sent < (int64_t)size)
-            return answer_outcome(outcome, (int64_t)done);
+            return answer_outcome(channel->socket, outcome, (int64_t)done);
         done += size;
     }
 }

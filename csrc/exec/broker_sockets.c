@@ -29,7 +29,7 @@ static struct answer connect_waiting(struct call *call, int socket, const struct
         if (answer.value != -EINTR)
             break;
         if (wait_interrupted(wait)) {
-            answer = wait_interrupted_answer();
+            answer = wait_interrupted_answer(socket);
             break;
         }
     }

@@ -34,12 +34,14 @@ struct seen {
 
 struct report {
     pthread_mutex_t lock;
+    pthread_cond_t written; /* no line is being written */
     const struct payload *payload;
     int events;
     int wake;
     bool closed; /* no lines any more: the reader is gone, or the last ones are there */
     uint64_t key;
     uint64_t dropped;
+    size_t writers; /* of lines whose refusals are counted already, perhaps by others, who were answered */
     struct seen seen[DISTINCT_MAX]; /* a refusal's index is its id */
     size_t seen_count;
     uint16_t slots[SLOTS]; /* by hash, the next ones where taken: 1 + index in seen; 0: free */
@@ -68,7 +70,7 @@ struct report *report_new(int events, const struct payload *payload) {
     report->events = events;
     report->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (report->wake >= 0 && getrandom(&report->key, sizeof report->key, 0) == sizeof report->key &&
-        pthread_mutex_init(&report->lock, NULL) == 0) {
+        pthread_mutex_init(&report->lock, NULL) == 0 && pthread_cond_init(&report->written, NULL) == 0) {
         report->key = report->key % (HASH_PRIME - 2) + 2;
         return report;
     }
@@ -271,6 +273,7 @@ void report_denial(struct report *report, const struct call *call, const struct 
     uint64_t hash = hash_denial(report->key, denial);
     pthread_mutex_lock(&report->lock);
     struct seen *seen = count_denial(report, hash, denial);
+    report->writers += seen != NULL;
     pthread_mutex_unlock(&report->lock);
     if (seen == NULL)
         return;
@@ -281,6 +284,8 @@ void report_denial(struct report *report, const struct call *call, const struct 
     target_name(call, name, sizeof name);
     pthread_mutex_lock(&report->lock);
     queue_violation(report, seen, denial, ids.process, name);
+    report->writers--;
+    pthread_cond_signal(&report->written);
     pthread_mutex_unlock(&report->lock);
 }
 
@@ -321,6 +326,8 @@ static void put_dropped(struct report *report) {
 
 void report_finish(struct report *report) {
     pthread_mutex_lock(&report->lock);
+    while (report->writers > 0)
+        pthread_cond_wait(&report->written, &report->lock);
     if (!report->closed) {
         make_room(report, QUEUE_MAX);
         for (size_t next = 0; next < report->seen_count;)
@@ -334,6 +341,7 @@ void report_finish(struct report *report) {
 
 void report_free(struct report *report) {
     close_fd(&report->wake);
+    pthread_cond_destroy(&report->written);
     pthread_mutex_destroy(&report->lock);
     free(report);
 }

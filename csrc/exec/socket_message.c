@@ -5,6 +5,7 @@
 #include <linux/in6.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -47,6 +48,15 @@ static bool is_privileged(const struct control_header *header) {
     return false;
 }
 
+/*
+ * Where bwrap mounted the plan by name, masks come off a folder when the run ends in whose mount namespace
+ * they were made: a descriptor of it in another run would show what they hide.
+ */
+static bool may_pass(const struct call *call, int fd) {
+    struct stat facts;
+    return call->supervisor->mounts_stay || (fstat(fd, &facts) == 0 && !S_ISDIR(facts.st_mode));
+}
+
 /* The command's numbers become the supervisor's, of the same open files. */
 static int take_descriptors(struct call *call, char *data, size_t size, struct socket_message *out) {
     size_t count = size / sizeof(int);
@@ -61,6 +71,8 @@ static int take_descriptors(struct call *call, char *data, size_t size, struct s
         if (fd < 0)
             return -fd;
         out->descriptors[out->descriptor_count++] = fd;
+        if (!may_pass(call, fd))
+            return EPERM;
         memcpy(data + i * sizeof fd, &fd, sizeof fd);
     }
     return 0;

@@ -19,9 +19,11 @@ struct waiting_calls;
 struct supervisor {
     const struct payload *payload;
     int listener;
-    int stage;                        /* pidfd of the run's pid 1 */
-    int root;                         /* O_PATH of the run's root */
-    struct unix_diag *unix_diag;      /* of the run's network; NULL: none */
+    int stage;                   /* pidfd of the run's pid 1 */
+    int root;                    /* O_PATH of the run's root */
+    int mounts;                  /* the run's mount namespace: its masks hold until the last call was made */
+    bool mounts_stay;            /* they hold in descriptors of folders that outlive the run, too */
+    struct unix_diag *unix_diag; /* of the run's network; NULL: none */
     struct unix_diag *host_unix_diag; /* of the host's; NULL: none */
     struct report *report;
     struct umask_cache *umasks;

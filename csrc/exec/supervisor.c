@@ -128,7 +128,9 @@ static int take_run(struct supervisor *supervisor, pid_t stage, const struct sup
         unix_diag_new((int)syscall(SYS_pidfd_getfd, supervisor->stage, hello->unix_diag, 0u));
     snprintf(path, sizeof path, "/proc/%d/root", (int)stage);
     supervisor->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (supervisor->root < 0)
+    snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)stage);
+    supervisor->mounts = open(path, O_RDONLY | O_CLOEXEC);
+    if (supervisor->root < 0 || supervisor->mounts < 0)
         return errno;
     if (!can_read(stage, hello))
         return EPERM;
@@ -238,8 +240,12 @@ static int supervisor_main(const struct supervisor_start *start, pid_t agent) {
     if (set_up_process(start, agent) != 0)
         return SUPERVISOR_BROKEN;
     umask(0);
-    struct supervisor supervisor = {
-        .payload = map_payload(&payload), .listener = -1, .stage = -1, .root = -1};
+    struct supervisor supervisor = {.payload = map_payload(&payload),
+                                    .listener = -1,
+                                    .stage = -1,
+                                    .root = -1,
+                                    .mounts = -1,
+                                    .mounts_stay = start->mounted_before};
     if (supervisor.payload == NULL)
         return SUPERVISOR_BROKEN;
     if (!await_stage(&hello, &stage) || hello.listener < 0)

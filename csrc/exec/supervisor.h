@@ -6,12 +6,14 @@
 #ifndef OS_SANDBOX_EXEC_SUPERVISOR_H
 #define OS_SANDBOX_EXEC_SUPERVISOR_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct supervisor_start {
-    int stage;   /* this end of the socket to the stage */
-    int payload; /* the run's payload, a memfd */
-    int events;  /* the write end of the run's event pipe */
+    int stage;           /* this end of the socket to the stage */
+    int payload;         /* the run's payload, a memfd */
+    int events;          /* the write end of the run's event pipe */
+    bool mounted_before; /* START_MOUNT_PLAN */
 };
 
 /* Forks it; descriptors stay the caller's too. Its pid, or -1 with errno. It ends when the stage is gone. */

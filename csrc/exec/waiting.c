@@ -4,14 +4,15 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "exec/pending_signal.h"
 #include "exec/waiting_internal.h"
 
 /* As many calls as may wait at once: each takes a thread. */
@@ -98,13 +99,12 @@ struct wait *wait_begin(struct call *call) {
     wait->call = call;
     wait->thread = pthread_self();
     pthread_mutex_lock(&waiting->lock);
-    bool room = waiting->wait_count < WAITS_MAX;
+    /* Somebody must be left to receive calls: what this one waits for may depend on them. */
+    bool room = waiting->wait_count < WAITS_MAX && add_receivers(waiting, 2) == 0;
     if (room) {
         wait->next = waiting->waits;
         waiting->waits = wait;
         waiting->wait_count++;
-        /* Without a thread to spare this one still may wait: its tick ends it with the command. */
-        (void)add_receivers(waiting, 1);
     }
     pthread_mutex_unlock(&waiting->lock);
     if (!room) {
@@ -119,8 +119,12 @@ bool wait_interrupted(const struct wait *wait) {
     return atomic_load(&wait->interrupted);
 }
 
-struct answer wait_interrupted_answer(void) {
-    return answer_errno(ERESTARTSYS);
+struct answer wait_interrupted_answer(int socket) {
+    struct timeval limit = {0};
+    socklen_t size = sizeof limit;
+    bool limited = getsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, &size) == 0 &&
+                   (limit.tv_sec != 0 || limit.tv_usec != 0);
+    return answer_errno(limited ? EINTR : ERESTARTSYS);
 }
 
 void wait_end(struct wait *wait) {
@@ -133,26 +137,6 @@ void wait_end(struct wait *wait) {
     waiting->wait_count--;
     pthread_mutex_unlock(&waiting->lock);
     free(wait);
-}
-
-/* A signal set as /proc shows it (proc_pid_status(5)). */
-static unsigned long long signal_set(const char *status, const char *key) {
-    const char *line = strstr(status, key);
-    return line == NULL ? 0 : strtoull(line + strlen(key), NULL, 16);
-}
-
-static bool has_signal_to_handle(pid_t thread) {
-    char path[32];
-    char status[4096];
-    snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return true;
-    size_t size = fread(status, 1, sizeof status - 1, file);
-    fclose(file);
-    status[size] = '\0';
-    unsigned long long pending = signal_set(status, "\nSigPnd:") | signal_set(status, "\nShdPnd:");
-    return (pending & ~signal_set(status, "\nSigBlk:")) != 0;
 }
 
 static bool is_over(const struct wait *wait) {

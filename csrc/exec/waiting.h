@@ -20,13 +20,15 @@ struct wait *wait_begin(struct call *call);
 
 /*
  * True where the command's thread has a signal to handle or is gone: the system call that just gave EINTR is
- * not to be made again, and the answer is wait_interrupted_answer(). Where false it is made again.
+ * not to be made again, and the answer is wait_interrupted_answer(socket). Where false it is made again.
  */
 bool wait_interrupted(const struct wait *wait);
 
-/* Makes the command's thread handle its signal, and the call start again where the handler wants that
- * (ERESTARTSYS). */
-struct answer wait_interrupted_answer(void);
+/*
+ * Makes the command's thread handle its signal, and the call start again where the handler wants that; not
+ * where the socket has a time limit, which would begin anew (sock_intr_errno() in include/net/sock.h).
+ */
+struct answer wait_interrupted_answer(int socket);
 
 void wait_end(struct wait *wait);
 

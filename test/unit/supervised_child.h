@@ -179,6 +179,7 @@ static inline void supervised_parent(const struct payload *payload, pid_t child,
         supervised_fail("pipe");
     static struct supervisor supervisor;
     supervisor = (struct supervisor){.payload = payload,
+                                     .mounts_stay = true,
                                      .listener = hello.listener,
                                      .stage = pidfd,
                                      .root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC),
