@@ -80,11 +80,12 @@ static struct answer bind_path(struct call *call, const struct socket_address *a
     struct place place;
     if (socket < 0)
         return answer_errno(-socket);
-    int walked = walk_to_place(call, AT_FDCWD, path, false, &place);
-    bool writable = walked == 0 && !is_on_read_only_mount(place.parent);
+    int error = walk_to_place(call, AT_FDCWD, path, false, &place);
+    bool writable = error == 0 && !is_on_read_only_mount(place.parent);
     struct answer answer = answer_continue();
     if (!writable || !atomic_load(&call->supervisor->own_domain)) {
-        int error = bind_inside(call, socket, &address->any, address->length);
+        if (error == 0)
+            error = bind_inside(call, socket, &address->any, address->length);
         /* A path through /proc/self: the child that binds is no process of the run. */
         bool through_self = error == ENOENT && writable;
         answer = through_self ? answer_continue() : explain_place(call, "network-bind", &place, error);

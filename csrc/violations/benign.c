@@ -48,6 +48,7 @@ static const struct row {
     {"file-write-data", "/proc/", "/comm", NOTHING, NULL, "names of threads, pthread_setname_np(3)"},
     {"file-write-data", "/proc/", "/oom_score_adj", NOTHING, NULL,
      "the order of out-of-memory kills, proc(5)"},
+    {"file-write-data", "/proc/", "/mem", NOTHING, "gdb", "gdb: memory of what it debugs, by ptrace(2) then"},
     {"file-write-data", "/proc/", "/coredump_filter", NOTHING, NULL,
      "JVM: what a core dump leaves out, core(5)"},
     {"file-write-", "/var/cache/man/", "", ANYTHING, NULL, "man-db: formatted pages, formatted again"},

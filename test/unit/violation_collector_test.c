@@ -159,6 +159,8 @@ static void noise(void) {
         {"file-write-data", "/proc/7/comm", "java", true},
         {"file-write-data", "/proc/7/task/8/comm", "java", true},
         {"file-write-data", "/proc/7/oom_score_adj", "chrome", true},
+        {"file-write-data", "/proc/7/mem", "gdb", true},
+        {"file-write-data", "/proc/7/mem", "sh", false},
         {"file-write-data", "/proc/7/coredump_filter", "java", true},
         {"file-write-data", "/proc/sys/kernel/core_pattern", "sh", false},
         {"file-write-data", "/etc/comm", "sh", false},
