@@ -78,6 +78,12 @@ static struct answer made(struct call *call, const struct side *side, long resul
     return error == 0 ? answer_value(0) : explain_place(call, CREATE, &side->place, error);
 }
 
+/* True where the name alone says what is meant: the kernel follows what has a slash behind it. */
+static bool is_plain(const struct place *place) {
+    size_t length = strlen(place->name);
+    return length > 0 && place->name[length - 1] != '/';
+}
+
 /* False for ".", ".." and "/", which no call renames or removes. */
 static bool is_entry(const struct place *place) {
     size_t length = strcspn(place->name, "/");
@@ -87,18 +93,23 @@ static bool is_entry(const struct place *place) {
 /*
  * What lies at the place. The kernel keeps mount points from being renamed and removed in the caller's own
  * mount namespace only (is_local_mountpoint in fs/namei.c), and the supervisor's is the host's: so they are
- * told here. This is no race: by no call inside does a name become a mount point, or cease to be one. What
- * cannot be looked at is for the call to say, and no mount that matters: it has a slash behind a name that is
- * no folder's, or lies in one that may not be searched. 0 or an errno of our own.
+ * told here. This is no race: by no call inside does a name become a mount point, or cease to be one. But it
+ * has to be seen each time, by an error that goes away until the call is made as well: so 0 where nothing is
+ * there, or a slash behind the name of no folder, which the call refuses too; else the errno is the answer.
  */
 static int look(struct side *side) {
-    if (!is_entry(&side->place))
+    const struct place *place = &side->place;
+    int error;
+    if (!is_entry(place))
         return 0;
-    cleanup_fd int object = place_open(&side->place);
-    side->exists = object != -ENOENT && object != -ENAMETOOLONG;
-    if (object < 0)
-        return object == -EMFILE || object == -ENFILE || object == -ENOMEM ? -object : 0;
-    return result_of(file_facts_of(object, &side->facts));
+    if (is_plain(place)) {
+        error = result_of(file_facts_at(place->parent, place->name, &side->facts));
+    } else {
+        cleanup_fd int object = place_open(place);
+        error = object < 0 ? -object : result_of(file_facts_of(object, &side->facts));
+    }
+    side->exists = error != ENOENT && error != ENAMETOOLONG;
+    return side->exists && error != ENOTDIR && error != ELOOP ? error : 0;
 }
 
 /* The answer for a name that could not go, or be taken. */
@@ -148,12 +159,6 @@ static struct answer make_symlink(struct call *call, struct names *names) {
 }
 
 /* --- links --- */
-
-/* True where the name alone says what is linked: the kernel follows what has a slash behind it. */
-static bool is_plain(const struct place *place) {
-    size_t length = strlen(place->name);
-    return length > 0 && place->name[length - 1] != '/';
-}
 
 static long link_to(const struct names *names, int object) {
     const struct place *from = &names->first.place;
@@ -293,14 +298,19 @@ static int rename_mount(const struct side *from, const struct side *to, unsigned
     return error == EBUSY ? error_of_mounts(from, to, flags) : error;
 }
 
+/* Here "/" will not do for the root: it would be on another mount. */
+static const char *entry_of(const struct place *place) {
+    return place->name[0] == '\0' ? "." : place->name;
+}
+
 static int rename_to(const struct names *names) {
     const struct side *from = &names->first;
     const struct side *to = &names->second;
     unsigned flags = (unsigned)names->extra;
     if (is_entry(&from->place) && is_entry(&to->place) && (from->facts.mount_root || to->facts.mount_root))
         return rename_mount(from, to, flags);
-    return result_of(syscall(SYS_renameat2, from->place.parent, name_of(&from->place), to->place.parent,
-                             name_of(&to->place), flags));
+    return result_of(syscall(SYS_renameat2, from->place.parent, entry_of(&from->place), to->place.parent,
+                             entry_of(&to->place), flags));
 }
 
 /* Where the two lie on different volumes a rename fails in any place. */
@@ -410,7 +420,7 @@ static uint64_t argument(const struct call *call, uint8_t position) {
 static void read_side(const struct call *call, uint8_t dirfd, uint8_t path, struct side *side) {
     side->dirfd = dirfd == NONE ? AT_FDCWD : (int)call->data->args[dirfd];
     side->error =
-        path == NONE ? 0 : target_read_string(call, call->data->args[path], side->path, sizeof side->path);
+        path == NONE ? 0 : target_read_path(call, call->data->args[path], side->path, sizeof side->path);
     side->exists = true;
     side->facts = (struct file_facts){0};
     side->place.parent = -1;

@@ -330,7 +330,7 @@ static struct answer change_path(struct call *call, const struct row *row, const
     const __u64 *args = call->data->args;
     int dirfd = row->dirfd == NONE ? AT_FDCWD : (int)args[row->dirfd];
     int flags = row->flags == NONE ? 0 : (int)args[row->flags];
-    int error = target_read_string(call, args[row->path], path, sizeof path);
+    int error = target_read_path(call, args[row->path], path, sizeof path);
     if (error != 0)
         return unread(error);
     if (path[0] == '\0' && (flags & AT_EMPTY_PATH) != 0) {

@@ -256,7 +256,7 @@ static struct answer answer_opening(struct call *call, struct opening *opening) 
     bool creates = (opening->flags & O_CREAT) != 0;
     if (decides_itself(opening))
         return answer_continue();
-    int error = target_read_string(call, opening->address, opening->path, sizeof opening->path);
+    int error = target_read_path(call, opening->address, opening->path, sizeof opening->path);
     if (error == EPERM)
         return creates ? answer_errno(EACCES) : answer_continue();
     if (error != 0)

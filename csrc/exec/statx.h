@@ -16,4 +16,7 @@ struct file_facts {
 /* Facts of the file that fd (O_PATH is enough) stands for. 0, or -1 with errno. */
 int file_facts_of(int fd, struct file_facts *out);
 
+/* The same of a name in a folder, a symlink's own. */
+int file_facts_at(int folder, const char *name, struct file_facts *out);
+
 #endif

@@ -18,9 +18,11 @@
 
 /* Pages are at least as large; a larger one is read in parts. */
 #define PAGE 4096u
+/* Most paths are shorter. */
+#define FIRST_PART 256u
 
 /* The thread waits for its answer, so its number is still its own. */
-static bool is_waiting(const struct call *call) {
+bool target_waits(const struct call *call) {
     uint64_t id = call->id;
     return ioctl(call->supervisor->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
@@ -33,21 +35,23 @@ static int transfer_all(const struct call *call, transfer *function, uint64_t ad
     struct iovec here = {.iov_base = local, .iov_len = size};
     struct iovec there = {.iov_base = (void *)(uintptr_t)address, .iov_len = size};
     ssize_t done = size == 0 ? 0 : function(call->thread, &here, 1, &there, 1, 0);
-    int error = done < 0 ? errno : 0;
-    if (!is_waiting(call))
-        return ESRCH;
-    return error == 0 && (size_t)done < size ? EFAULT : error;
+    if (done < 0)
+        return errno;
+    return (size_t)done < size ? EFAULT : 0;
 }
 
 int target_read(const struct call *call, uint64_t address, void *into, size_t size) {
-    return transfer_all(call, process_vm_readv, address, into, size);
+    int error = transfer_all(call, process_vm_readv, address, into, size);
+    return target_waits(call) ? error : ESRCH;
 }
 
-int target_read_string(const struct call *call, uint64_t address, char *into, size_t size) {
+int target_read_path(const struct call *call, uint64_t address, char *into, size_t size) {
     for (size_t done = 0; done < size;) {
         size_t to_page_end = PAGE - (size_t)((address + done) % PAGE);
         size_t part = size - done < to_page_end ? size - done : to_page_end;
-        int error = target_read(call, address + done, into + done, part);
+        if (done == 0 && part > FIRST_PART)
+            part = FIRST_PART;
+        int error = transfer_all(call, process_vm_readv, address + done, into + done, part);
         if (error != 0)
             return error;
         if (memchr(into + done, '\0', part) != NULL)
@@ -57,10 +61,16 @@ int target_read_string(const struct call *call, uint64_t address, char *into, si
     return ENAMETOOLONG;
 }
 
+int target_read_string(const struct call *call, uint64_t address, char *into, size_t size) {
+    int error = target_read_path(call, address, into, size);
+    return target_waits(call) ? error : ESRCH;
+}
+
 int target_write(const struct call *call, uint64_t address, const void *from, size_t size) {
-    if (!is_waiting(call))
+    if (!target_waits(call))
         return ESRCH;
-    return transfer_all(call, process_vm_writev, address, (void *)(uintptr_t)from, size);
+    int error = transfer_all(call, process_vm_writev, address, (void *)(uintptr_t)from, size);
+    return target_waits(call) ? error : ESRCH;
 }
 
 int call_pidfd(struct call *call) {
@@ -76,7 +86,7 @@ int call_pidfd(struct call *call) {
     }
     if (pidfd < 0)
         return -errno;
-    if (!is_waiting(call))
+    if (!target_waits(call))
         return -ESRCH;
     call->pidfd = steal_fd(&pidfd);
     return call->pidfd;
@@ -100,9 +110,10 @@ int target_folder(const struct call *call, int dirfd) {
         snprintf(path, sizeof path, "/proc/%d/cwd", (int)call->thread);
     else
         snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)call->thread, dirfd);
-    cleanup_fd int folder = open(path, O_PATH | O_CLOEXEC);
+    /* Not open(): musl's makes another system call of O_CLOEXEC. */
+    cleanup_fd int folder = openat(AT_FDCWD, path, O_PATH | O_CLOEXEC);
     int error = folder < 0 ? errno : 0;
-    if (!is_waiting(call))
+    if (!target_waits(call))
         return -ESRCH;
     if (error != 0)
         return error == ENOENT && dirfd != AT_FDCWD ? -EBADF : -error;
@@ -112,7 +123,7 @@ int target_folder(const struct call *call, int dirfd) {
 int target_ids(const struct call *call, struct target_ids *out) {
     struct proc_status status;
     int error = proc_status_of(call->thread, &status);
-    if (!is_waiting(call))
+    if (!target_waits(call))
         error = ESRCH;
     *out = (struct target_ids){0};
     if (error == 0)
@@ -131,7 +142,7 @@ void target_name(const struct call *call, char *into, size_t size) {
     snprintf(path, sizeof path, "/proc/%d/comm", (int)ids.process);
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t length = fd < 0 ? -1 : read(fd, into, size - 1);
-    if (length <= 0 || !is_waiting(call))
+    if (length <= 0 || !target_waits(call))
         length = 0;
     else if (into[length - 1] == '\n')
         length--;

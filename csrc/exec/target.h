@@ -2,6 +2,7 @@
 #ifndef OS_SANDBOX_EXEC_TARGET_H
 #define OS_SANDBOX_EXEC_TARGET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -18,6 +19,12 @@ int target_read(const struct call *call, uint64_t address, void *into, size_t si
 
 /* A string with its NUL into size bytes; besides: ENAMETOOLONG. */
 int target_read_string(const struct call *call, uint64_t address, char *into, size_t size);
+
+/* The same without that look: for a path that is walked next, which looks (walk.h). */
+int target_read_path(const struct call *call, uint64_t address, char *into, size_t size);
+
+/* True while the notification stands: what was read before is the thread's own. */
+bool target_waits(const struct call *call);
 
 /* Writes memory (a message's length that comes back). The same errors. */
 int target_write(const struct call *call, uint64_t address, const void *from, size_t size);

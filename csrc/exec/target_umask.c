@@ -1,5 +1,6 @@
 #include "exec/target.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -26,6 +27,7 @@ struct mask_entry {
 /* A umask(2) that may not be made yet. */
 struct change {
     pid_t thread; /* 0: of several */
+    mode_t mask;
     int64_t until;
 };
 
@@ -58,12 +60,37 @@ static void remember(struct umask_cache *cache, pid_t thread, mode_t mask) {
         .thread = thread, .mask = mask, .generation = cache->generation, .until = now() + LIFETIME_NS};
 }
 
-static bool is_changing(const struct umask_cache *cache) {
+static bool next_change(struct umask_cache *cache, struct change *out) {
+    bool found = false;
+    pthread_mutex_lock(&cache->lock);
     int64_t time = now();
-    for (size_t i = 0; i < CHANGES; i++)
-        if (cache->changes[i].until > time)
-            return true;
-    return false;
+    for (size_t i = 0; i < CHANGES && !found; i++) {
+        found = cache->changes[i].until > time;
+        *out = cache->changes[i];
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return found;
+}
+
+static bool is_made(const struct change *change) {
+    struct proc_status status;
+    int error = change->thread == 0 ? EAGAIN : proc_status_of(change->thread, &status);
+    return error == ESRCH || (error == 0 && status.mask == change->mask);
+}
+
+/* True where every umask(2) that was seen has been made. */
+static bool are_changes_made(struct umask_cache *cache) {
+    struct change change;
+    while (next_change(cache, &change)) {
+        if (!is_made(&change))
+            return false;
+        pthread_mutex_lock(&cache->lock);
+        struct change *known = change_of(cache, change.thread);
+        if (known->thread == change.thread && known->mask == change.mask)
+            *known = (struct change){0};
+        pthread_mutex_unlock(&cache->lock);
+    }
+    return true;
 }
 
 /* Without that every read would have to be a new one. */
@@ -74,9 +101,6 @@ static bool are_changes_seen(const struct call *call) {
 /* True where the thread's mask is known. Otherwise *generation is the one of what is read from now on. */
 static bool look_up(struct umask_cache *cache, pid_t thread, mode_t *mask, uint64_t *generation) {
     pthread_mutex_lock(&cache->lock);
-    struct change *own = change_of(cache, thread);
-    if (own->thread == thread)
-        *own = (struct change){0};
     const struct mask_entry *entry = &cache->threads[(size_t)thread % THREADS];
     bool known = entry->thread == thread && entry->generation == cache->generation && entry->until > now();
     *mask = entry->mask;
@@ -92,11 +116,12 @@ mode_t target_umask(const struct call *call) {
     mode_t mask;
     if (look_up(cache, call->thread, &mask, &generation))
         return mask;
+    bool lasting = are_changes_seen(call) && are_changes_made(cache);
     /* A thread that is gone gets no answer either: the strictest mask will do. */
     if (proc_status_of(call->thread, &status) != 0)
         return 0777;
     pthread_mutex_lock(&cache->lock);
-    if (generation == cache->generation && !is_changing(cache) && are_changes_seen(call))
+    if (lasting && generation == cache->generation)
         remember(cache, call->thread, status.mask);
     pthread_mutex_unlock(&cache->lock);
     return status.mask;
@@ -107,7 +132,8 @@ void target_umask_changes(const struct call *call, mode_t mask) {
     pthread_mutex_lock(&cache->lock);
     struct change *change = change_of(cache, call->thread);
     bool alone = change->thread == call->thread || change->until <= now();
-    *change = (struct change){.thread = alone ? call->thread : 0, .until = now() + LIFETIME_NS};
+    *change = (struct change){
+        .thread = alone ? call->thread : 0, .mask = mask & 0777, .until = now() + LIFETIME_NS};
     cache->generation++;
     remember(cache, call->thread, mask & 0777);
     pthread_mutex_unlock(&cache->lock);

@@ -20,7 +20,8 @@
 /* Where a path starts, and what is asked of its end. */
 struct journey {
     struct call *call;
-    int start; /* O_PATH */
+    int start;  /* O_PATH */
+    bool owned; /* the start, which then may become the place's */
     const char *path;
     bool follow;
 };
@@ -46,10 +47,16 @@ void place_clear(struct place *place) {
     place->name[0] = '\0';
 }
 
-/* Moves the folder into the place; name: length bytes, and a slash where there was one behind it. */
+/* Moves the folder into the place; name: length bytes, cut where there are too many for a path, and a slash
+ * where there was one behind it. */
 static void place_fill(struct place *place, int *folder, const char *name, size_t length, bool slash) {
     place->parent = steal_fd(folder);
-    snprintf(place->name, sizeof place->name, "%.*s%s", (int)length, name, slash ? "/" : "");
+    if (length > sizeof place->name - 2)
+        length = sizeof place->name - 2;
+    memcpy(place->name, name, length);
+    if (slash)
+        place->name[length++] = '/';
+    place->name[length] = '\0';
 }
 
 static bool is_dots(const char *name, size_t length) {
@@ -72,7 +79,7 @@ struct walk {
 };
 
 struct component {
-    char name[NAME_MAX + 1];
+    char name[PATH_MAX];
     const char *text; /* in rest; name and all behind it */
     size_t length;
     const char *tail; /* in rest, right behind it */
@@ -171,7 +178,7 @@ static int step(struct walk *walk, const struct component *component, struct pla
         place_fill(out, &walk->folder, component->text, component->length, slash);
         return 0;
     }
-    if (component->length > NAME_MAX)
+    if (component->length >= sizeof component->name)
         return ENAMETOOLONG;
     /* A folder first: as one, it is mounted where autofs mounts on demand. */
     cleanup_fd int fd = -1;
@@ -237,45 +244,57 @@ static size_t split(const char *path, const char **name, size_t *length) {
     return start;
 }
 
-/* The folder of the last component. Or -errno. */
+/* The folder of the last component: the start, or opened for the caller. Or -errno. */
 static int open_parent(const struct journey *journey, size_t length) {
     char path[PATH_MAX];
     if (length == 0)
-        return duplicate(journey->start);
-    snprintf(path, sizeof path, "%.*s", (int)length, journey->path);
+        return journey->start;
+    memcpy(path, journey->path, length);
+    path[length] = '\0';
     return open_strictly(journey->start, path, O_DIRECTORY, path[0] == '/' ? RESOLVE_IN_ROOT : 0);
 }
 
-/* True where a symlink has the place's name. Otherwise *error is what a lookup of it says, but for ENOENT. */
-static bool is_link(const struct place *place, int *error) {
+/*
+ * ELOOP where the name in the folder, with nothing but slashes behind it, is a symlink's; else what a lookup
+ * says, but for ENOENT.
+ */
+static int error_of_link(int folder, const char *name, size_t length) {
+    char own[PATH_MAX];
     char text;
-    if (readlinkat(place->parent, place->name, &text, sizeof text) >= 0)
-        return true;
-    *error = errno == EINVAL || errno == ENOENT ? 0 : errno;
-    return false;
+    memcpy(own, name, length);
+    own[length] = '\0';
+    if (readlinkat(folder, own, &text, sizeof text) >= 0)
+        return ELOOP;
+    return errno == EINVAL || errno == ENOENT ? 0 : errno;
 }
 
 /* ELOOP: a symlink is on the way. */
-static int walk_fast(const struct journey *journey, struct place *out) {
+static int walk_fast(struct journey *journey, struct place *out) {
     const char *name;
     size_t length;
     size_t parent_length = split(journey->path, &name, &length);
-    cleanup_fd int parent = open_parent(journey, parent_length);
-    int error = 0;
+    int parent = open_parent(journey, parent_length);
+    cleanup_fd int opened = parent_length > 0 ? parent : -1;
     place_empty(out);
     if (parent < 0)
         return -parent;
-    place_fill(out, &parent, name, length, false);
-    if (journey->follow && length > 0 && !is_dots(name, length) && is_link(out, &error))
-        error = ELOOP;
-    if (length > 0 && name[length] == '/')
-        strcpy(out->name + length, "/");
-    return error;
+    bool follows = journey->follow && length > 0 && !is_dots(name, length);
+    int error = follows ? error_of_link(parent, name, length) : 0;
+    if (error != 0)
+        return error;
+    if (parent_length == 0) {
+        opened = journey->owned ? journey->start : duplicate(journey->start);
+        journey->owned = false;
+        if (opened < 0)
+            return -opened;
+    }
+    place_fill(out, &opened, name, length, length > 0 && name[length] == '/');
+    return 0;
 }
 
 /* --- */
 
-static int walk_any(const struct journey *journey, struct place *out) {
+static int walk_any(struct journey *journey, struct place *out) {
     int error = walk_fast(journey, out);
     if (error == 0)
         return 0;
@@ -284,23 +303,31 @@ static int walk_any(const struct journey *journey, struct place *out) {
     return error == ELOOP || error == EAGAIN || error == EACCES ? walk_slowly(journey, out) : error;
 }
 
-/* Opens where the path starts: 0, or an errno. *owned is to be closed. */
-static int start_open(struct call *call, int dirfd, const char *path, int *start, int *owned) {
-    *owned = -1;
+/* Where the path starts: 0, or an errno. What is read of the command before is looked at here (target.h). */
+static int start_open(struct journey *journey, int dirfd) {
+    const char *path = journey->path;
     if (path[0] == '\0')
         return ENOENT;
     if (strnlen(path, PATH_MAX) == PATH_MAX)
         return ENAMETOOLONG;
-    *start = path[0] == '/' ? call->supervisor->root : (*owned = target_folder(call, dirfd));
-    return *start < 0 ? -*start : 0;
+    journey->owned = path[0] != '/';
+    if (journey->owned)
+        journey->start = target_folder(journey->call, dirfd);
+    else
+        journey->start = target_waits(journey->call) ? journey->call->supervisor->root : -ESRCH;
+    return journey->start < 0 ? -journey->start : 0;
 }
 
 int walk_to_place(struct call *call, int dirfd, const char *path, bool follow, struct place *out) {
     struct journey journey = {.call = call, .path = path, .follow = follow};
-    cleanup_fd int owned = -1;
     place_empty(out);
-    int error = start_open(call, dirfd, path, &journey.start, &owned);
-    return error != 0 ? error : walk_any(&journey, out);
+    int error = start_open(&journey, dirfd);
+    if (error != 0)
+        return error;
+    error = walk_any(&journey, out);
+    if (journey.owned)
+        close_fd(&journey.start);
+    return error;
 }
 
 int place_open(const struct place *place) {

@@ -25,10 +25,10 @@ struct place {
 };
 
 /*
- * The place of a path, relative to dirfd as the call says it (AT_FDCWD too). follow: a symlink at the last
- * component is followed, else it is the place. What is at the place need not exist. 0 or the errno that the
- * kernel would give. On EACCES *out is filled too: the folder that refused, and the rest of the
- * path from there.
+ * The place of a path, relative to dirfd as the call says it (AT_FDCWD too); what of the command was read
+ * with target_read_path is looked at by this. follow: a symlink at the last component is followed, else it is
+ * the place. What is at the place need not exist. 0 or the errno that the kernel would give. On EACCES *out
+ * is filled too: the folder that refused, and the rest of the path from there.
  */
 int walk_to_place(struct call *call, int dirfd, const char *path, bool follow, struct place *out);
 

@@ -1,93 +1,12 @@
-/*
- * The same calls twice: by the kernel alone, and through the broker. Results and files must be the same. Both
- * in a user namespace with one id, as a run's, with a read-only mount.
- */
-#include "exec/broker.h"
-#include "exec/report.h"
-#include "walk_tree.h"
+/* Calls that change what exists, by the kernel alone and through the broker. */
+#include "both_ways.h"
 
-#include <linux/capability.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/time.h>
 #include <utime.h>
 
 #ifndef __NR_fchmodat2
 #define __NR_fchmodat2 452
 #endif
-
-enum { CHILD_O_PATH = 63, CHILD_FROZEN = 64, CHILD_LINK = 65 };
-
-/* One call, as the kernel gets it. */
-struct attempt {
-    const char *name;
-    long number;
-    uint64_t arguments[5];
-};
-
-struct state {
-    unsigned mode;
-    long long size;
-    long long times[2];
-};
-
-static const char *const watched[] = {"file",   "dir",         "dir/file",   "to-file",
-                                      "frozen", "frozen/file", "frozen-file"};
-enum { WATCHED = sizeof watched / sizeof *watched };
-
-#define ATTEMPTS_MAX 256
-struct record {
-    char name[96];
-    int result; /* or a negative errno */
-    struct state states[WATCHED];
-};
-
-/* Of both ways, shared with the children. */
-struct records {
-    size_t count;
-    struct record list[ATTEMPTS_MAX];
-};
-static struct records *plain, *brokered;
-
-static void record(struct records *records, const struct attempt *attempt) {
-    struct record *out = &records->list[records->count];
-    const uint64_t *a = attempt->arguments;
-    if (records->count++ == ATTEMPTS_MAX)
-        abort();
-    long result = syscall(attempt->number, a[0], a[1], a[2], a[3], a[4]);
-    out->result = result < 0 ? -errno : (int)result;
-    snprintf(out->name, sizeof out->name, "%s", attempt->name);
-    for (size_t i = 0; i < WATCHED; i++) {
-        struct stat facts;
-        if (lstat(watched[i], &facts) != 0)
-            abort();
-        /* Times of now differ, those that were set do not. */
-        out->states[i] = (struct state){.mode = facts.st_mode,
-                                        .size = S_ISREG(facts.st_mode) ? (long long)facts.st_size : 0,
-                                        .times = {facts.st_atim.tv_sec, facts.st_mtim.tv_sec}};
-        for (int which = 0; which < 2; which++)
-            if (out->states[i].times[which] > 1000000)
-                out->states[i].times[which] = -1;
-    }
-}
-
-/* --- the calls --- */
-
-#define P(pointer) ((uint64_t)(uintptr_t)(pointer))
-#define CALL(call, ...)                                                                                      \
-    {                                                                                                        \
-#call " " #__VA_ARGS__, __NR_##call, {                                                               \
-            __VA_ARGS__                                                                                      \
-        }                                                                                                    \
-    }
-#define RUN(...)                                                                                             \
-    do {                                                                                                     \
-        const struct attempt attempts[] = {__VA_ARGS__};                                                     \
-        for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++)                                      \
-            record(records, &attempts[i]);                                                                   \
-    } while (0)
-
-static const char long_path[5000] = {[0 ... 4998] = 'x'};
 
 static void modes(struct records *records) {
     const uint64_t here = (uint64_t)AT_FDCWD, nofollow = AT_SYMLINK_NOFOLLOW, empty = AT_EMPTY_PATH;
@@ -193,7 +112,11 @@ static void attributes(struct records *records) {
         CALL(setxattr, P("file"), P("what.x"), P("1"), 1, 0),
         CALL(setxattr, P("file"), P("system.posix_acl_access"), P("1"), 1, 0),
         CALL(setxattr, P("missing"), P("user.a"), P("1"), 1, 0),
-        CALL(lsetxattr, P("file"), P("user.l"), P("1"), 1, 0),
+        CALL(setxattr, P("missing"), P("user.a"), P("1"), 1, 8),
+        CALL(setxattr, P("missing"), P(""), P("1"), 1, 0),
+        CALL(setxattr, P(NULL), P("user.a"), P(large), sizeof large, 0),
+        CALL(setxattr, P("missing"), P("user.a"), P(NULL), 5, 0), CALL(removexattr, P("missing"), P("")),
+        CALL(fsetxattr, 12345, P(""), P("1"), 1, 0), CALL(lsetxattr, P("file"), P("user.l"), P("1"), 1, 0),
         CALL(lsetxattr, P("to-file"), P("user.l"), P("1"), 1, 0),
         CALL(lsetxattr, P("dangling"), P("user.l"), P("1"), 1, 0),
         CALL(fsetxattr, CHILD_FILE, P("user.f"), P("1"), 1, 0),
@@ -230,30 +153,6 @@ static void older_calls(struct records *records) {
 }
 #endif
 
-/* --- both ways --- */
-
-static void enter_run(void *unused) {
-    const struct rlimit limit = {.rlim_cur = 1 << 20, .rlim_max = 1 << 20};
-    unshare_as_run(CLONE_NEWNS);
-    freeze("frozen");
-    freeze("frozen-file");
-    /* The mounts are there now. */
-    char above[128];
-    snprintf(above, sizeof above, "%s", top);
-    if (chdir("/") != 0 || chdir(above) != 0)
-        _exit(119);
-    open_descriptors(unused);
-    if (dup2(open("file", O_PATH), CHILD_O_PATH) < 0 ||
-        dup2(open("frozen/file", O_RDONLY), CHILD_FROZEN) < 0 ||
-        dup2(open("to-file", O_PATH | O_NOFOLLOW), CHILD_LINK) < 0)
-        _exit(118);
-    signal(SIGXFSZ, SIG_IGN);
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct none[2] = {0};
-    if (setrlimit(RLIMIT_FSIZE, &limit) != 0 || syscall(SYS_capset, &header, none) != 0)
-        _exit(117);
-}
-
 static int make_calls(void *argument) {
     struct records *records = argument;
     modes(records);
@@ -279,88 +178,19 @@ static const int notified_numbers[] = {
 };
 enum { NOTIFIED = sizeof notified_numbers / sizeof *notified_numbers };
 
-static bool plainly(void) {
-    int status = -1;
-    make_tree();
-    pid_t pid = fork();
-    if (pid == 0) {
-        enter_run(NULL);
-        _exit(make_calls(plain));
-    }
-    waitpid(pid, &status, 0);
-    remove_tree();
-    return ok(status == 0, "the calls are made without a supervisor");
-}
-
-/*
- * Runs body under the broker. What was reported is put into text, how many calls went on into *continued.
- * Returns the child's wait status.
- */
-static int brokered_run(int (*body)(void *), void *argument, char *text, size_t size, int *continued) {
-    static const struct payload nothing;
-    struct notified child;
-    struct answer answer;
-    int events[2];
-    make_tree();
-    if (pipe2(events, O_NONBLOCK | O_CLOEXEC) != 0 ||
-        !notified_start(&child, notified_numbers, NOTIFIED, enter_run, body, argument))
-        return -1;
-    child.supervisor.report = report_new(events[1], &nothing);
-    for (*continued = 0; notified_next(&child); *continued += answer.kind == ANSWER_CONTINUE)
-        if (ok(broker_objects(&child.call, &answer), "call %d has an answer", child.notification.data.nr))
-            notified_answer(&child, answer);
-    report_flush(child.supervisor.report);
-    ssize_t length = read(events[0], text, size - 1);
-    text[length < 0 ? 0 : length] = '\0';
-    close(events[0]);
-    close(events[1]);
-    free(child.supervisor.report);
-    int status = notified_end(&child, false);
-    remove_tree();
-    return status;
-}
-
-static bool same_state(const struct state *one, const struct state *other) {
-    return one->mode == other->mode && one->size == other->size && one->times[0] == other->times[0] &&
-           one->times[1] == other->times[1];
-}
-
-static void compare(void) {
-    is_int((long long)brokered->count, (long long)plain->count, "as many calls were made");
-    for (size_t i = 0; i < plain->count; i++) {
-        const struct record *one = &plain->list[i], *other = &brokered->list[i];
-        if (!ok(one->result == other->result, "%s: the same result", one->name))
-            printf("#   wanted: %d\n#   got: %d\n", one->result, other->result);
-        for (size_t k = 0; k < WATCHED; k++)
-            if (!same_state(&one->states[k], &other->states[k]))
-                ok(false, "%s: the same %s afterwards", one->name, watched[k]);
-    }
-}
-
 /* --- what was reported --- */
 
-static void is_reported(char *text, const char *operation, const char *path) {
-    char wanted[256];
-    snprintf(wanted, sizeof wanted, "\"operation\":\"%s\",\"path\":\"%s/%s\"", operation, top, path);
-    char *found = strstr(text, wanted);
-    if (ok(found != NULL, "%s of %s is reported", operation, path))
-        found[0] = '!';
-}
-
-static void reports(char *text) {
+static void reports(struct brokering *how) {
     static const char *const operations[] = {"file-write-mode", "file-write-owner", "file-write-times",
                                              "file-write-xattr", "file-write-data"};
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
-        is_reported(text, operations[i], "frozen/file");
-    is_reported(text, "file-write-mode", "frozen");
-    is_reported(text, "file-write-mode", "frozen-file");
-    is_reported(text, "file-write-data", "frozen-file");
+        is_reported(how, operations[i], "frozen/file");
+    is_reported(how, "file-write-mode", "frozen");
+    is_reported(how, "file-write-mode", "frozen-file");
+    is_reported(how, "file-write-data", "frozen-file");
     for (size_t i = 0; i < 4; i++)
-        is_reported(text, operations[i], "frozen/to-file");
-    const char *more = strstr(text, "\"operation\"");
-    ok(more == NULL, "and nothing else is");
-    if (more != NULL)
-        diag("reported", more);
+        is_reported(how, operations[i], "frozen/to-file");
+    nothing_else_is_reported(how);
 }
 
 /* --- a process that restricts itself --- */
@@ -376,22 +206,13 @@ static int restrict_itself(void *unused) {
 }
 
 int main(void) {
-    static char text[65536];
-    int continued;
-    plain = mmap(NULL, sizeof *plain, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    brokered = mmap(NULL, sizeof *brokered, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (!ok(plain != MAP_FAILED && brokered != MAP_FAILED && become_plain_user(),
-            "the test runs as a plain user") ||
-        !plainly())
+    static struct brokering how = {.broker = broker_objects, .numbers = notified_numbers, .count = NOTIFIED};
+    if (!both_ways(&how, make_calls))
         return done_testing();
-    is_int(brokered_run(make_calls, brokered, text, sizeof text, &continued), 0,
-           "the calls are made through the broker");
-    compare();
-    reports(text);
-    is_int(brokered_run(restrict_itself, NULL, text, sizeof text, &continued), 0,
-           "a process that restricts itself goes on");
-    is_int(continued, 4,
+    reports(&how);
+    is_int(brokered_run(&how, restrict_itself, NULL), 0, "a process that restricts itself goes on");
+    is_int(how.continued, 4,
            "from then on the kernel makes what is allowed, beside the calls that change the rules");
-    is_reported(text, "file-write-mode", "frozen/file");
+    is_reported(&how, "file-write-mode", "frozen/file");
     return done_testing();
 }

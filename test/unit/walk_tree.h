@@ -83,7 +83,12 @@ static const struct node nodes[] = {
     {"frozen/to-file", "../file"},
     {"to-frozen", "frozen/file"},
     {"frozen-file", FILE_NODE},
-    {"outer", NULL}, /* the procfs outside, see enter_namespaces */
+    {"covered", NULL}, /* to be read-only mounts without any permission, as what may not be read */
+    {"covered/file", FILE_NODE},
+    {"covered-file", FILE_NODE},
+    {"flipping", NULL},
+    {"flipping/frozen", FILE_NODE}, /* to be a read-only mount */
+    {"outer", NULL},                /* the procfs outside, see enter_namespaces */
 };
 
 static inline void make_chain(const char *prefix, unsigned links) {
@@ -128,6 +133,7 @@ static inline int remove_one(const char *path, const struct stat *facts, int typ
 
 static inline void remove_tree(void) {
     chmod("closed", 0700);
+    chmod("covered", 0700);
     nftw(top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -197,6 +203,12 @@ static inline void freeze(const char *path) {
               MS_REMOUNT | MS_BIND | MS_RDONLY | (volume.f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)),
               NULL) != 0)
         _exit(120);
+}
+
+static inline void cover(const char *path) {
+    if (chmod(path, 0) != 0)
+        _exit(119);
+    freeze(path);
 }
 
 #endif
