@@ -28,21 +28,10 @@ function startRunner(t, options) {
   return { ...program, workspace, start: (script) => program.child.stdin.write(`${script}\n`) };
 }
 
-/** Whether a process has a descriptor for another (proc_pid_fdinfo(5)); not where it goes away meanwhile. */
-function watches(pid, other) {
-  try {
-    return fs.readdirSync(`/proc/${pid}/fdinfo`).some((fd) => {
-      const watched = /^Pid:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/fdinfo/${fd}`, 'utf8'));
-      return Number(watched?.[1]) === other;
-    });
-  } catch {
-    return false;
-  }
-}
-
-/** The child of the agent that waits for the stage's end. */
-function supervisorOf(stage, agent) {
-  return childrenOf(agent).find((pid) => watches(pid, stage));
+/** The agent starts a run's supervisor right after its bwrap. */
+function supervisorOf(bwrap, agent) {
+  const isHelper = (pid) => fs.readFileSync(`/proc/${pid}/comm`, 'utf8') === 'os-sandbox-exec\n';
+  return Math.min(...childrenOf(agent).filter((pid) => pid > bwrap && isHelper(pid)));
 }
 
 /** From the command outwards: its stage (pid 1 inside), bwrap, the agent, and Node; and beside them the supervisor. */
@@ -50,7 +39,7 @@ function chainOf(sleeper) {
   const stage = parentOf(sleeper);
   const bwrap = parentOf(stage);
   const agent = parentOf(bwrap);
-  return { stage, bwrap, supervisor: supervisorOf(stage, agent), agent, node: parentOf(agent) };
+  return { stage, bwrap, supervisor: supervisorOf(bwrap, agent), agent, node: parentOf(agent) };
 }
 
 /** Starts a run that nothing but SIGKILL ends, and gives its chain. */

@@ -1,6 +1,7 @@
 #include "exec/stage.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,9 +15,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "exec/mount_check.h"
 #include "exec/payload.h"
 #include "exec/program.h"
@@ -67,9 +70,23 @@ static int check_mounts(const struct payload *payload, char *text, size_t text_s
     return 0;
 }
 
+/*
+ * Where stdin is /dev/null it is the run's own, by a mount that is read-only: the node of the host could be
+ * changed through a descriptor (fchmod(2)) by root, who owns it.
+ */
+static int take_stdin(void) {
+    struct stat facts;
+    if (fstat(LAUNCH_FD_STDIN, &facts) != 0)
+        return -1;
+    if (!S_ISCHR(facts.st_mode) || facts.st_rdev != makedev(1, 3))
+        return dup2(LAUNCH_FD_STDIN, 0);
+    cleanup_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    return null < 0 ? -1 : dup2(null, 0);
+}
+
 /* The command's own stdio onto 0 to 2; everything else that came along is closed, but for the sockets. */
 static int take_stdio(void) {
-    if (dup2(LAUNCH_FD_STDIN, 0) < 0 || dup2(LAUNCH_FD_STDOUT, 1) < 0 || dup2(LAUNCH_FD_STDERR, 2) < 0)
+    if (take_stdin() < 0 || dup2(LAUNCH_FD_STDOUT, 1) < 0 || dup2(LAUNCH_FD_STDERR, 2) < 0)
         return -1;
     close(LAUNCH_FD_ARGUMENTS);
     if (syscall(SYS_close_range, LAUNCH_FD_CONTROL + 1u, LAUNCH_FD_SUPERVISOR - 1u, 0u) != 0)

@@ -70,13 +70,18 @@ static void limit_descriptors(void) {
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* What the agent has set up for itself must not act here, nor more than a command's rights. */
+/*
+ * What the agent has set up for itself must not act here, nor more than a command's rights. Not dumpable:
+ * where commands see the outer /proc, what is open here must be closed to them (proc(5)), also in children
+ * that enter their user namespace.
+ */
 static int set_up_process(const struct supervisor_start *start, pid_t agent) {
     struct sigaction interrupt = {.sa_handler = interrupt_only};
     sigset_t none;
     sigemptyset(&none);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != agent || take_descriptors(start) != 0 ||
-        capabilities_keep(CAPABILITIES_NONE) != 0 || sigaction(WAITING_SIGNAL, &interrupt, NULL) != 0)
+    if (prctl(PR_SET_DUMPABLE, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != agent ||
+        take_descriptors(start) != 0 || capabilities_keep(CAPABILITIES_NONE) != 0 ||
+        sigaction(WAITING_SIGNAL, &interrupt, NULL) != 0)
         return -1;
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);

@@ -90,8 +90,9 @@ static bool may_inspect(const struct call *call, const struct link *link, const 
     bool above = proc_status_read(link->folder, "status", &status) != 0;
     if (above && proc_status_read(link->folder, "../status", &status) != 0)
         return false;
-    if (target_ids(call, &ids) != 0 ||
-        !same_pid_namespace(call, link->folder, above ? "../ns/pid" : "ns/pid"))
+    /* The ids last: they are known to be the caller's, which then it was all along. */
+    if (!same_pid_namespace(call, link->folder, above ? "../ns/pid" : "ns/pid") ||
+        target_ids(call, &ids) != 0)
         return false;
     if (status.inner_process == ids.inner_process)
         return true;

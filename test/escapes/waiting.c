@@ -46,6 +46,15 @@ static void set_alarm(int flags, long microseconds) {
     setitimer(ITIMER_REAL, &once, NULL);
 }
 
+/* Until the listener takes no more; what it has taken stays. */
+static void fill(void) {
+    int fd;
+    do
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    while (connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
+    close(fd);
+}
+
 static pid_t fork_waiter(void) {
     pid_t pid = fork();
     if (pid == 0)
@@ -82,6 +91,7 @@ int main(void) {
     printf("signal with restart: %s after %d\n", strerror(result), (int)alarms);
     waitpid(maker_of_room, NULL, 0);
 
+    fill();
     struct timeval limit = {.tv_usec = 300000};
     int limited = socket(AF_UNIX, SOCK_STREAM, 0);
     setsockopt(limited, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);

@@ -154,7 +154,7 @@ static char *join_arguments(const struct strvec *arguments, size_t *size) {
 }
 
 static int write_memfd(const void *data, size_t size, int *out, struct error *err) {
-    cleanup_fd int fd = memfd_create("os-sandbox-run", MFD_CLOEXEC);
+    cleanup_fd int fd = memfd_create("os-sandbox-run", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return error_set(err, ERROR_HOST, errno, "memfd_create");
     for (size_t done = 0; done < size;) {
@@ -163,6 +163,9 @@ static int write_memfd(const void *data, size_t size, int *out, struct error *er
             return error_set(err, ERROR_HOST, errno, "writing a run's payload");
         done += written < 0 ? 0 : (size_t)written;
     }
+    /* Agent, supervisor and stage read it in place, at different times. */
+    if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
+        return error_set(err, ERROR_HOST, errno, "sealing a run's payload");
     *out = steal_fd(&fd);
     return 0;
 }
