@@ -24,6 +24,7 @@
 #include "exec/capabilities.h"
 #include "exec/passfd.h"
 #include "exec/report.h"
+#include "exec/settle.h"
 #include "exec/target.h"
 #include "exec/unix_diag.h"
 #include "exec/waiting_internal.h"
@@ -162,6 +163,8 @@ static void answer_one(struct supervisor *supervisor, const struct seccomp_notif
                         .thread = (pid_t)request->pid,
                         .data = &request->data,
                         .pidfd = -1};
+    if (supervisor->settles && !settle(&call))
+        return;
     /* Pid 0: a thread that cannot be seen from here cannot be judged either. */
     send_answer(&call, call.thread > 0 ? broker_answer(&call) : answer_errno(EPERM));
     close_fd(&call.pidfd);
@@ -250,7 +253,8 @@ static int supervisor_main(const struct supervisor_start *start, pid_t agent) {
                                     .stage = -1,
                                     .root = -1,
                                     .mounts = -1,
-                                    .mounts_stay = start->mounted_before};
+                                    .mounts_stay = start->mounted_before,
+                                    .settles = settle_is_needed()};
     if (supervisor.payload == NULL)
         return SUPERVISOR_BROKEN;
     if (!await_stage(&hello, &stage) || hello.listener < 0)
