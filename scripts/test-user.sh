@@ -4,17 +4,15 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/scratch.sh
 
-user=sbx
-# A test may leave a process of this user behind; the user was made for this run alone.
+# A test may leave a process of this user behind; the user is made for this run alone.
+user=sbx$$
 remove_user() {
     pkill -KILL -U "$user" && sleep 0.5
     userdel "$user"
     remove_scratch
 }
-if ! id -u "$user" >/dev/null 2>&1; then
-    useradd --system --no-create-home --home-dir "$scratch/home" --shell /bin/bash "$user"
-    trap 'set +e; remove_user' EXIT
-fi
+useradd --system --no-create-home --home-dir "$scratch/home" --shell /bin/bash "$user"
+trap 'set +e; remove_user' EXIT
 
 prefix=$(node -p 'path.dirname(path.dirname(process.execPath))')
 if ! runuser -u "$user" -- test -x "$prefix/bin/node"; then
