@@ -20,6 +20,9 @@ const ROWS = {
   start: require('./rows/start'),
   'main-thread': require('./rows/main-thread'),
   throughput: require('./rows/throughput'),
+  'monitor-files': require('./rows/monitor-files'),
+  'monitor-projects': require('./rows/monitor-projects'),
+  'monitor-denials': require('./rows/monitor-denials'),
 };
 
 const FULL = { runs: 150, warmup: 10, capMs: 120_000 };

@@ -9,20 +9,26 @@ async function runWrapped(manager, argv, cwd) {
   const command = await manager.wrapWithSandbox(argv.join(' '));
   const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let stderr = '';
-  child.stdout.resume();
+  let stdout = '';
+  child.stdout.on('data', (data) => (stdout += data));
   child.stderr.on('data', (data) => (stderr += data));
   const code = await new Promise((resolve, reject) => child.on('error', reject).on('close', resolve));
   manager.cleanupAfterCommand();
   if (code !== 0) throw new Error(`srt: exit code ${code}: ${stderr.trim()}`);
+  return { stdout };
 }
 
-/** srt as its README shows it: wrap, spawn, clean up. One per process. @param {{ cwd: string, entry: string }} place */
-async function openSrt({ cwd, entry }) {
+/**
+ * srt as its README shows it: wrap, spawn, clean up. One per process.
+ * @param {{ cwd: string, entry: string, monitor?: boolean }} place monitor: its observer of violations
+ */
+async function openSrt({ cwd, entry, monitor = false }) {
   const { SandboxManager } = await import(entry);
-  await SandboxManager.initialize({
+  const config = {
     network: { allowedDomains: ['example.com'], deniedDomains: [] },
-    filesystem: { denyRead: ['~/.ssh'], allowWrite: ['.', '/tmp'], denyWrite: ['.env'] },
-  });
+    filesystem: { denyRead: ['~/.ssh'], allowWrite: ['.', '/tmp', '/dev/shm'], denyWrite: ['.env'] },
+  };
+  await SandboxManager.initialize(config, undefined, monitor);
   return { run: (argv) => runWrapped(SandboxManager, argv, cwd), close: () => SandboxManager.reset() };
 }
 

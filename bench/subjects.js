@@ -15,9 +15,9 @@ function checked(result, name) {
   return result;
 }
 
-/** @param {{ cwd: string, denyWrite?: string[] }} place @returns {Promise<Subject>} */
-async function openOurs({ cwd, denyWrite }) {
-  const sandbox = await OsSandbox.start(denyWrite && { filesystem: { denyWrite } });
+/** @param {{ cwd: string, denyWrite?: string[], options?: any }} place @returns {Promise<Subject>} */
+async function openOurs({ cwd, denyWrite, options: policy }) {
+  const sandbox = await OsSandbox.start(denyWrite ? { filesystem: { denyWrite } } : policy);
   if (!sandbox.status.enabled) throw new Error(sandbox.status.reason);
   const machine = sandbox.machine(cwd);
   return {
