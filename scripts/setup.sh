@@ -29,6 +29,14 @@ test       command:gdb           gdb                  gdb                  gdb  
 test       command:rsync         rsync                rsync                rsync                rsync
 test       command:sqlite3       sqlite3              sqlite               sqlite               sqlite
 test       command:setfattr      attr                 attr                 attr                 attr
+test       command:setfacl       acl                  acl                  acl                  acl
+test       command:xz            xz-utils             xz                   xz                   xz
+test       command:perl          perl                 perl                 perl                 perl
+test       command:setpriv       util-linux           util-linux           setpriv              util-linux
+test       python:pip            python3-pip          python3-pip          py3-pip              python-pip
+check      command:/usr/bin/go    golang-go            golang               go                   go
+check      command:/usr/bin/cargo cargo                cargo                cargo                rust
+check      python:test.test_os    libpython3-testsuite python3-test         python3              python
 check      command:clang         clang                clang                clang                clang
 check      libfuzzer:            libclang-rt-dev      compiler-rt          compiler-rt          compiler-rt
 check      command:clang-tidy    clang-tidy           clang-tools-extra    clang-extra-tools    clang
@@ -51,6 +59,7 @@ esac
 present() {
     case "$1" in
     command:*) command -v "${1#command:}" >/dev/null 2>&1 ;;
+    python:*) /usr/bin/python3 -c "import ${1#python:}" 2>/dev/null ;;
     header:*) printf '#include <%s>\n' "${1#header:}" | cc -E -x c -o /dev/null - 2>/dev/null ;;
     libfuzzer:*) [ -n "$(find /usr/lib -name 'libclang_rt.fuzzer*.a' 2>/dev/null | head -n 1)" ] ;;
     esac
@@ -83,10 +92,17 @@ if [ "$(id -u)" != 0 ]; then
 fi
 
 if command -v apt-get >/dev/null 2>&1 && [ "$as_root" != none ]; then
+    # These packages carry a version in their names.
     case "$wanted" in
-    *libclang-rt-dev*) # the package carries clang's version in its name
+    *libclang-rt-dev*)
         version=$(apt-cache depends clang 2>/dev/null | sed -n 's/.*Depends: clang-\([0-9]*\)$/\1/p' | head -n 1)
         wanted=$(printf '%s' "$wanted" | sed "s/libclang-rt-dev/libclang-rt-$version-dev/")
+        ;;
+    esac
+    case "$wanted" in
+    *libpython3-testsuite*)
+        version=$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+        wanted=$(printf '%s' "$wanted" | sed "s/libpython3-testsuite/libpython$version-testsuite/")
         ;;
     esac
     echo "Installing: $wanted"

@@ -152,13 +152,25 @@ static struct answer open_existing(struct call *call, const struct opening *open
 
 /* --- what is missing --- */
 
+/* What was made in vain, if it still is what the path leads to. */
+static void remove_again(struct call *call, const struct opening *opening, int fd) {
+    struct place place;
+    struct stat made;
+    struct stat found;
+    bool there = walk_to_place(call, opening->dirfd, opening->path, follows(opening), &place) == 0;
+    if (there && fstat(fd, &made) == 0 &&
+        fstatat(place.parent, place.name, &found, AT_SYMLINK_NOFOLLOW) == 0 && made.st_ino == found.st_ino &&
+        made.st_dev == found.st_dev)
+        unlinkat(place.parent, place.name, 0);
+    place_clear(&place);
+}
+
 /*
  * Gives the command the new file. The number is not sent along at once (SECCOMP_ADDFD_FLAG_SEND): the command
  * would run on while our copy is still open, and find the file locked (flock(2)) or busy (ETXTBSY) after it
  * closed its own.
  */
-static struct answer hand_over(struct call *call, const struct opening *opening, const struct place *place,
-                               int fd) {
+static struct answer hand_over(struct call *call, const struct opening *opening, int fd) {
     struct seccomp_notif_addfd addition = {
         .id = call->id, .srcfd = (unsigned)fd, .newfd_flags = (unsigned)(opening->flags & O_CLOEXEC)};
     int number;
@@ -170,20 +182,23 @@ static struct answer hand_over(struct call *call, const struct opening *opening,
     int error = errno;
     /* EMFILE: the kernel would have said so before it made a file. ENOENT: the caller was killed. */
     if (error != ENOENT)
-        unlinkat(place->parent, place->name, 0);
+        remove_again(call, opening, fd);
     return answer_errno(error);
+}
+
+static int create_at(const struct call *call, const struct opening *opening, int folder, const char *path,
+                     uint64_t resolve) {
+    struct open_how how = {.flags = (uint64_t)(opening->flags | O_EXCL | O_CLOEXEC | O_NOCTTY),
+                           .mode = opening->mode,
+                           .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | resolve};
+    umask(target_umask(call));
+    int fd = (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
+    return fd < 0 ? -errno : fd;
 }
 
 /* The file, or -errno; EEXIST whatever is there. */
 static int create_file(const struct call *call, const struct opening *opening, const struct place *place) {
-    struct open_how how = {.flags = (uint64_t)(opening->flags | O_EXCL | O_CLOEXEC | O_NOCTTY),
-                           .mode = opening->mode,
-                           .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
-    if (place->name[0] == '\0')
-        return -EEXIST;
-    umask(target_umask(call));
-    int fd = (int)syscall(SYS_openat2, place->parent, place->name, &how, sizeof how);
-    return fd < 0 ? -errno : fd;
+    return place->name[0] == '\0' ? -EEXIST : create_at(call, opening, place->parent, place->name, 0);
 }
 
 /* Something is at the place. False: look again, *follow says how. */
@@ -216,15 +231,34 @@ static bool open_at(struct call *call, const struct opening *opening, const stru
     cleanup_fd int fd = create_file(call, opening, place);
     if (fd == -EEXIST && (opening->flags & O_EXCL) == 0)
         return open_occupied(call, opening, place, follow, answer);
-    *answer =
-        fd >= 0 ? hand_over(call, opening, place, fd) : explain_place(call, "file-write-create", place, -fd);
+    *answer = fd >= 0 ? hand_over(call, opening, fd) : explain_place(call, "file-write-create", place, -fd);
     return true;
+}
+
+/*
+ * The usual case in one step: a new file, and no symlink on the way. The new file, or -1: not so, or not to
+ * be made here; then it is looked at step by step.
+ */
+static int create_directly(struct call *call, const struct opening *opening) {
+    size_t length = strlen(opening->path);
+    bool absolute = opening->path[0] == '/';
+    if (length == 0 || opening->path[length - 1] == '/' || atomic_load(&call->supervisor->own_domain))
+        return -1;
+    cleanup_fd int folder = absolute ? -1 : target_folder(call, opening->dirfd);
+    if (!absolute && folder < 0)
+        return -1;
+    int fd = create_at(call, opening, absolute ? call->supervisor->root : folder, opening->path,
+                       absolute ? RESOLVE_IN_ROOT : 0);
+    return fd < 0 ? -1 : fd;
 }
 
 /* With O_CREAT: a symlink at the end is followed when it is found to be there, also one that leads nowhere
  * yet. */
 static struct answer open_or_create(struct call *call, const struct opening *opening) {
     struct answer answer = answer_continue();
+    cleanup_fd int made = create_directly(call, opening);
+    if (made >= 0)
+        return hand_over(call, opening, made);
     bool follow = false;
     bool done = false;
     for (int i = 0; i < ATTEMPTS && !done; i++) {
