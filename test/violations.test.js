@@ -93,7 +93,7 @@ t.test('without a denial, stderr is what the command wrote', async (t) => {
     'echo e >&2; echo o; exit 3',
     'cat missing',
     'mkdir folder; mkdir -p folder; touch folder/a && chmod 600 folder/a && mv folder/a folder/b && rm folder/b',
-    'git status --short; git add . ; git commit -qm x --allow-empty 2>/dev/null; git log -1 --format=%s 2>&1 | wc -l',
+    'git status --short; git add . ; git -c user.name=n -c user.email=e@example.com commit -qm x --allow-empty; git log -1 --format=%s 2>&1 | wc -l',
     'echo x > /tmp/os-sandbox-violations.$$ && rm /tmp/os-sandbox-violations.$$',
     'exec 3<>/dev/tcp/127.0.0.1/1',
     'ls /root/none /nonexistent',
