@@ -2,16 +2,17 @@
 
 #include <errno.h>
 #include <linux/seccomp.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/utsname.h>
 
 bool settle_is_needed(void) {
     struct utsname name;
-    unsigned major = 0;
-    unsigned minor = 0;
-    if (uname(&name) != 0 || sscanf(name.release, "%u.%u", &major, &minor) != 2)
+    if (uname(&name) != 0)
         return true;
+    char *rest;
+    unsigned long major = strtoul(name.release, &rest, 10);
+    unsigned long minor = *rest == '.' ? strtoul(rest + 1, NULL, 10) : 0;
     return major < 6 || (major == 6 && minor < 17);
 }
 
