@@ -298,19 +298,11 @@ static struct answer unread(int error) {
     return error == GO_ON || error == EPERM ? answer_continue() : answer_errno(error);
 }
 
-/*
- * Where nothing is refused the kernel goes on for a process that restricted itself: that is held to more than
- * the supervisor is (landlock(7)); and for what a symlink does not have.
- */
-static bool is_for_kernel(const struct call *call, int object, bool lacking) {
-    return (lacking || atomic_load(&call->supervisor->own_domain)) && !is_on_read_only_mount(object);
-}
-
 static struct answer change_open(struct call *call, const struct row *row, const struct change *change) {
     cleanup_fd int descriptor = target_duplicate(call, (int)call->data->args[row->dirfd]);
     if (descriptor < 0)
         return unread(-descriptor);
-    if (is_for_kernel(call, descriptor, false))
+    if (is_left_to_kernel(call, descriptor))
         return answer_continue();
     return answer_of(call, &kinds[row->kind], descriptor, kinds[row->kind].apply_open(descriptor, change));
 }
@@ -319,7 +311,8 @@ static struct answer change_object(struct call *call, const struct row *row, con
                                    int object) {
     struct stat facts;
     bool link = fstat(object, &facts) == 0 && S_ISLNK(facts.st_mode);
-    if (is_for_kernel(call, object, link && !kinds[row->kind].of_links))
+    bool lacking = link && !kinds[row->kind].of_links;
+    if (is_left_to_kernel(call, object) || (lacking && !is_on_read_only_mount(object)))
         return answer_continue();
     return answer_of(call, &kinds[row->kind], object, kinds[row->kind].apply(object, change));
 }

@@ -75,21 +75,26 @@ static bool is_of_domain(struct call *call, int fd, int domain) {
     return socket >= 0 && socket_kind_of(socket, &kind) == 0 && kind.domain == domain;
 }
 
+static struct answer bind_at(struct call *call, int socket, const struct socket_address *address,
+                             const struct place *place) {
+    int error = bind_inside(call, socket, &address->any, address->length);
+    /* A path through /proc/self: the child that binds is no process of the run. */
+    if (error == ENOENT && !is_on_read_only_mount(place->parent))
+        return answer_continue();
+    return explain_place(call, "network-bind", place, error);
+}
+
 static struct answer bind_path(struct call *call, const struct socket_address *address, const char *path) {
     cleanup_fd int socket = socket_target_duplicate(call, (int)call->data->args[0]);
     struct place place;
     if (socket < 0)
         return answer_errno(-socket);
     int error = walk_to_place(call, AT_FDCWD, path, false, &place);
-    bool writable = error == 0 && !is_on_read_only_mount(place.parent);
     struct answer answer = answer_continue();
-    if (!writable || !atomic_load(&call->supervisor->own_domain)) {
-        if (error == 0)
-            error = bind_inside(call, socket, &address->any, address->length);
-        /* A path through /proc/self: the child that binds is no process of the run. */
-        bool through_self = error == ENOENT && writable;
-        answer = through_self ? answer_continue() : explain_place(call, "network-bind", &place, error);
-    }
+    if (error != 0)
+        answer = explain_place(call, "network-bind", &place, error);
+    else if (!is_left_to_kernel(call, place.parent))
+        answer = bind_at(call, socket, address, &place);
     place_clear(&place);
     return answer;
 }

@@ -49,6 +49,9 @@ struct answer {
     int64_t value;
 };
 
+/* Gives the call its answer; a caller that was killed meanwhile needs none. */
+void answer_send(const struct call *call, struct answer answer);
+
 static inline struct answer answer_continue(void) {
     return (struct answer){.kind = ANSWER_CONTINUE, .value = 0};
 }

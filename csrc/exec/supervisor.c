@@ -145,18 +145,6 @@ static int take_run(struct supervisor *supervisor, pid_t stage, const struct sup
     return 0;
 }
 
-static void send_answer(const struct call *call, struct answer answer) {
-    struct seccomp_notif_resp response = {.id = call->id};
-    if (answer.kind == ANSWER_CONTINUE)
-        response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-    else if (answer.value < 0)
-        response.error = (int)answer.value;
-    else
-        response.val = answer.value;
-    /* ENOENT: the caller was killed meanwhile. */
-    ioctl(call->supervisor->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
-}
-
 static void answer_one(struct supervisor *supervisor, const struct seccomp_notif *request) {
     struct call call = {.supervisor = supervisor,
                         .id = request->id,
@@ -166,7 +154,7 @@ static void answer_one(struct supervisor *supervisor, const struct seccomp_notif
     if (supervisor->settles && !settle(&call))
         return;
     /* Pid 0: a thread that cannot be seen from here cannot be judged either. */
-    send_answer(&call, call.thread > 0 ? broker_answer(&call) : answer_errno(EPERM));
+    answer_send(&call, call.thread > 0 ? broker_answer(&call) : answer_errno(EPERM));
     close_fd(&call.pidfd);
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/glob.h"
 #include "base/path.h"
 #include "policy/credentials.h"
 #include "policy/write_roots.h"
@@ -49,14 +50,10 @@ int fs_rules_warn(struct fs_rules *rules, struct error *err, const char *format,
     return strvec_push(&rules->warnings, text) == 0 ? 0 : error_memory(err);
 }
 
-bool fs_entry_has_glob(const char *entry) {
-    return strpbrk(entry, "*?[{") != NULL;
-}
-
 /* Why an entry of the options that denies cannot be honoured: an error, so that nothing runs open. */
 static int refuse_entry(enum fs_rule_kind kind, const char *entry, const char *path,
                         enum resolve_outcome outcome, const struct resolved_path *file, struct error *err) {
-    if (outcome == RESOLVE_ABSENT && fs_entry_has_glob(entry))
+    if (outcome == RESOLVE_ABSENT && glob_has_magic(entry))
         return error_set(err, ERROR_OPTIONS, 0,
                          "globs are not supported by this version, and no file is named %s", path);
     if (outcome != RESOLVE_FOUND || kind != FS_DENY_READ)

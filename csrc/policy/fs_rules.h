@@ -75,7 +75,4 @@ int fs_rules_warn(struct fs_rules *rules, struct error *err, const char *format,
  * frees. */
 char *fs_entry_expand(const char *entry, const char *base, const char *home);
 
-/* True where the entry has one of the characters that begin a glob: * ? [ { */
-bool fs_entry_has_glob(const char *entry);
-
 #endif

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/glob.h"
 #include "base/path.h"
 #include "platform/resolve.h"
 
@@ -43,7 +44,7 @@ static int add_grant(struct grants *grants, const char *entry, const struct fs_p
     if (outcome == RESOLVE_FAILED)
         return -1;
     grant->found = outcome == RESOLVE_FOUND;
-    grant->is_glob = outcome == RESOLVE_ABSENT && fs_entry_has_glob(entry);
+    grant->is_glob = outcome == RESOLVE_ABSENT && glob_has_magic(entry);
     return 0;
 }
 

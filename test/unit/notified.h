@@ -108,15 +108,8 @@ static inline bool notified_next(struct notified *child) {
     return true;
 }
 
-static inline void notified_answer(struct notified *child, struct answer answer) {
-    struct seccomp_notif_resp response = {.id = child->notification.id};
-    if (answer.kind == ANSWER_CONTINUE)
-        response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-    else if (answer.value < 0)
-        response.error = (int)answer.value;
-    else
-        response.val = answer.value;
-    ioctl(child->supervisor.listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+static inline void notified_answer(const struct notified *child, struct answer answer) {
+    answer_send(&child->call, answer);
 }
 
 /* Ends the child, if it has not ended; its wait status. */

@@ -97,16 +97,9 @@ static inline void supervised_map_ids(pid_t child) {
 
 static inline void supervised_answer(struct call *call) {
     struct answer answer = answer_continue();
-    struct seccomp_notif_resp response = {.id = call->id};
     if (!broker_sockets(call, &answer))
         broker_sends(call, &answer);
-    if (answer.kind == ANSWER_CONTINUE)
-        response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-    else if (answer.value < 0)
-        response.error = (int)answer.value;
-    else
-        response.val = answer.value;
-    ioctl(call->supervisor->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+    answer_send(call, answer);
     if (call->pidfd >= 0)
         close(call->pidfd);
 }

@@ -195,11 +195,6 @@ static bool all_wait(struct notified *child, struct call out[WAITING]) {
     return true;
 }
 
-static void let_go(struct notified *child, const struct call *call) {
-    child->notification.id = call->id;
-    notified_answer(child, answer_continue());
-}
-
 /* Of CHANGING, OTHER, SHARING and ALONE, from first on. */
 static void have_masks(const struct call calls[WAITING], int first, const mode_t masks[WAITING],
                        const char *when) {
@@ -218,14 +213,14 @@ static void umasks(void) {
     bool started =
         notified_start(&child, numbers, NUMBERS, NULL, change_umask, NULL) && notified_next(&child);
     if (started)
-        let_go(&child, &child.call);
+        answer_send(&child.call, answer_continue());
     if (!ok(started && all_wait(&child, calls), "two threads and a process wait while one changes its umask"))
         return;
     have_masks(calls, 0, before, "a umask is read");
     have_masks(calls, 0, before, "and remembered");
     target_umask_changes(&calls[CHANGING], 010027);
     have_masks(calls, CHANGING + 1, before, "a change is seen before it is made");
-    let_go(&child, &calls[CHANGING]);
+    answer_send(&calls[CHANGING], answer_continue());
     ok(notified_next(&child), "the change is made");
     calls[CHANGING] = child.call;
     have_masks(calls, CHANGING + 1, after, "then it holds for all that share the umask");
