@@ -120,6 +120,7 @@ t.test('a worker that ends without dispose leaves nothing', async (t) => {
 t.test('a worker can be terminated at any moment of a start, of runs and of dispose', async (t) => {
   // A program of its own: a crash would end it.
   const worker = `${PRELUDE}
+    say('loaded');
     (async () => {
       for (;;) {
         const sandbox = await OsSandbox.start();
@@ -138,7 +139,8 @@ t.test('a worker can be terminated at any moment of a start, of runs and of disp
     for (let i = 0; i < 20; i++) {
       const worker = new Worker(WORKER, { eval: true, workerData: SCRIPT });
       worker.on('error', ({ message }) => say(message));
-      await new Promise((resolve) => worker.once('online', resolve));
+      // Not before that: a Node that is terminated while it require()s an ES module, as this package does, aborts.
+      await new Promise((resolve) => worker.once('message', resolve));
       await sleep(((seed + i * 7919) % 120) + Math.random() * 3);
       await worker.terminate();
     }
