@@ -29,14 +29,29 @@ export interface OsSandboxNetworkOptions {
   onAskHost?: (request: NetworkAskRequest) => Promise<boolean>;
 }
 
-/** Paths: absolute, `~`, `~/x`, or relative to the machine's cwd. */
+/**
+ * Paths: absolute, `~`, `~/x`, or relative to the machine's cwd. An entry with one of `* ? [ ] { }` that no file is
+ * named after is a glob, but in `allowWrite`.
+ */
 export interface OsSandboxFilesystemOptions {
-  /** Neither readable nor writable by a command. */
+  /** Neither readable nor writable by a command, whether it exists when the command starts or not. */
   denyRead?: readonly string[];
-  /** Write roots besides the cwd, the additional directories and the temporary directories. */
+  /** Readable although it lies in a denied folder, or is denied by default, like `~/.ssh`. A denial of the same path, or inside, still holds. */
+  allowRead?: readonly string[];
+  /**
+   * `deny`: readable are only the write roots, `allowRead`, and what programs need to start: system binaries and
+   * libraries, CA certificates, name service and locale files, the node, python3 and git of the command's PATH.
+   * Default: `allow`.
+   */
+  defaultRead?: "allow" | "deny";
+  /** Write roots besides the cwd, the additional directories and the temporary directories. No globs. */
   allowWrite?: readonly string[];
-  /** Beats every grant. */
+  /** Beats every grant, whether it exists when the command starts or not. */
   denyWrite?: readonly string[];
+  /** Whether commands may change the configuration of git repositories (`git config`, `git remote add`). Hooks stay protected. Default: false. */
+  allowGitConfig?: boolean;
+  /** Protected names that commands may write all the same, as a project needs that tracks them: `[".vscode/"]`. Never hooks. */
+  allowProtected?: readonly string[];
 }
 
 export interface OsSandboxOptions {
@@ -64,6 +79,11 @@ export interface OsSandboxGuarantees {
   /** `session`: commands of one sandbox share a network of their own. `per-command`: each command has its own. */
   network: "session" | "per-command";
   backend: "bwrap";
+  /**
+   * Whether protected and denied names are closed wherever they come to be. `existing-only`: those that are there when a
+   * command starts, at the top of the write roots.
+   */
+  protectedNames: "enforced" | "existing-only";
   /** Whether connections to unix sockets of the host are held to `allowUnixSockets`. */
   unixSockets: "enforced" | "not-enforced";
   /** Whether refused attempts are reported: `none` also where `monitorViolations` is false. */
@@ -306,12 +326,12 @@ export interface SandboxPolicyContext {
 
 /** Runs its commands in the oldest living OsSandbox, with the file rules given here. */
 export declare class SandboxedLocalMachine extends LocalMachine {
-  constructor(policy: Partial<SandboxPolicyContext>, cwdOrOptions?: MachineLocation);
+  constructor(policy: Partial<SandboxPolicyContext> & OsSandboxFilesystemOptions, cwdOrOptions?: MachineLocation);
 }
 
 /** The second generation's name. */
 export declare class SandboxedLocalEnvironment extends LocalEnvironment {
-  constructor(policy: Partial<SandboxPolicyContext>, cwdOrOptions?: MachineLocation);
+  constructor(policy: Partial<SandboxPolicyContext> & OsSandboxFilesystemOptions, cwdOrOptions?: MachineLocation);
 }
 
 export declare class OsSandbox {

@@ -57,13 +57,15 @@ class Scratch {
   }
 
   /**
-   * Makes folders of a tree into repositories, all of them copies of one.
+   * Makes folders of a tree into repositories, all of them copies of one with a configuration and hooks.
    * @param {string} tree
    * @param {number} from
    * @param {number} to
    */
   addRepositories(tree, from, to) {
     const model = path.join(this.repository('model'), '.git');
+    fs.writeFileSync(path.join(model, 'hooks', 'post-commit'), '#!/bin/sh\n', { mode: 0o755 });
+    execFileSync('git', ['--git-dir', model, 'config', 'core.hooksPath', 'tools/hooks']);
     for (let i = from; i < to; i++) fs.cpSync(model, path.join(tree, `part${i}`, '.git'), { recursive: true });
   }
 

@@ -14,7 +14,7 @@ const DEGRADATIONS = [
   ['disableUserns', 'commands can make user namespaces inside the sandbox: this bwrap (before 0.8) or this host cannot forbid it', 'filtered'],
   ['freshProc', 'no fresh /proc can be mounted here (in a container: --security-opt systempaths=unconfined): commands see the outer one, read-only'],
   ['filtered', 'this kernel takes no filter of system calls (CONFIG_SECCOMP_FILTER): io_uring, keyrings and whatever else no command needs are not refused'],
-  ['supervised', 'refused attempts are not reported, and connections to unix sockets of the host are not held to network.allowUnixSockets: that takes Linux 5.19, and no tracer or container runtime outside that has the notifications of system calls itself'],
+  ['supervised', 'refused attempts are not reported, connections to unix sockets of the host are not held to network.allowUnixSockets, and protected or denied names are closed only where they are when a command starts: that takes Linux 5.19, and no tracer or container runtime outside that has the notifications of system calls itself'],
 ];
 
 /** @param {Features} features @param {boolean} monitored */
@@ -23,6 +23,7 @@ function guaranteesOf(features, monitored) {
     filesystem: 'enforced',
     network: features.sessionNetwork ? 'session' : 'per-command',
     backend: 'bwrap',
+    protectedNames: features.supervised ? 'enforced' : 'existing-only',
     unixSockets: features.supervised ? 'enforced' : 'not-enforced',
     violations: features.supervised && monitored ? 'reported' : 'none',
     systemCalls: features.filtered ? 'filtered' : 'unfiltered',

@@ -17,7 +17,11 @@ const { container: _, KUBERNETES_SERVICE_HOST: __, ...ambient } = process.env;
 const REPORT = `
   const { createServer } = require('node:net');
   const [workspace, outside] = process.argv.slice(1);
-  const filesystem = { denyWrite: ['deep/down/kept'], denyRead: ['deep/hidden', 'deep/hidden.txt', outside + '/hidden'] };
+  const filesystem = {
+    denyWrite: ['deep/down/kept'],
+    denyRead: ['deep/hidden', 'deep/hidden.txt', outside + '/hidden'],
+    allowRead: ['deep/hidden/way/open', '~/.ssh/known_hosts'],
+  };
   const sandbox = await OsSandbox.start({ filesystem });
   const machine = sandbox.machine(workspace);
   const write = (target) => machine.run(['sh', '-c', 'echo x > "$0"', target]);
@@ -34,6 +38,7 @@ const REPORT = `
   say({
     status: sandbox.status,
     kind: machine.constructor.name,
+    opened: (await machine.run(['sh', '-c', 'cat deep/hidden/way/open ~/.ssh/known_hosts'])).stdout,
     inside: await write(workspace + '/inside'),
     outside: await write(outside + '/file'),
     denied: (await machine.run(['bash', '-c', process.env.ATTEMPTS])).stdout.trim(),
@@ -48,6 +53,10 @@ const REPORT = `
 const ATTEMPTS = [
   'cat deep/hidden/secret',
   'ls deep/hidden',
+  'ls deep/hidden/way',
+  'cat deep/hidden/way/secret',
+  'ls ~/.ssh',
+  'echo x > ~/.ssh/known_hosts',
   'cat deep/hidden.txt',
   'cat ../outside/hidden',
   'cat ~/.ssh/id',
@@ -68,10 +77,12 @@ const ATTEMPTS = [
 async function report(t, { env = ambient, ...options } = {}) {
   const base = scratchFolder(t);
   const [workspace, outside, home] = ['workspace', 'outside', 'home'].map((name) => path.join(base, name));
-  for (const folder of [outside, path.join(workspace, 'deep/hidden'), path.join(workspace, 'deep/down/kept'), path.join(home, '.ssh')]) {
+  for (const folder of [outside, path.join(workspace, 'deep/hidden/way'), path.join(workspace, 'deep/down/kept'), path.join(home, '.ssh')]) {
     fs.mkdirSync(folder, { recursive: true });
   }
-  const files = ['workspace/deep/hidden/secret', 'workspace/deep/hidden.txt', 'workspace/deep/down/kept/file', 'outside/hidden', 'home/.ssh/id', 'home/.netrc'];
+  const inWorkspace = ['hidden/secret', 'hidden/way/secret', 'hidden/way/open', 'hidden.txt', 'down/kept/file'];
+  const files = inWorkspace.map((name) => `workspace/deep/${name}`);
+  files.push('outside/hidden', 'home/.ssh/id', 'home/.ssh/known_hosts', 'home/.netrc');
   for (const file of files) fs.writeFileSync(path.join(base, file), 'secret');
   const args = [workspace, outside];
   const { said, ...rest } = await runProgram(t, REPORT, { args, env: { ...env, HOME: home, ATTEMPTS }, ...options });
@@ -93,16 +104,17 @@ async function isDisabled(t, reason, options) {
 const EVERYTHING = {
   filesystem: 'enforced',
   network: 'session',
+  protectedNames: 'enforced',
   unixSockets: 'enforced',
   violations: 'reported',
   systemCalls: 'filtered',
   userNamespaces: 'disabled',
   proc: 'private',
 };
-const UNSUPERVISED = { unixSockets: 'not-enforced', violations: 'none' };
+const UNSUPERVISED = { protectedNames: 'existing-only', unixSockets: 'not-enforced', violations: 'none' };
 
 const mountedByName = /mounts by name/;
-const unsupervised = /^refused attempts are not reported, and connections to unix sockets/;
+const unsupervised = /^refused attempts are not reported, connections to unix sockets .* protected or denied names/;
 
 /** Files are held to the policy, this much else holds, and warnings say what does not. */
 async function isEnabled(t, guarantees, warnings, options) {
@@ -111,6 +123,7 @@ async function isEnabled(t, guarantees, warnings, options) {
   t.equal(kind, 'SandboxedLocalMachine');
   t.match([inside.exitCode, outside.exitCode === 0, outside.stderr], [0, false, /Read-only file system/]);
   t.equal(seen.denied, '', 'every denial holds');
+  t.equal(seen.opened, 'secretsecret', 'and what is opened in a denied folder is open');
   const all = { ...EVERYTHING, ...guarantees };
   t.match(status.guarantees, all);
   t.equal(status.warnings.length, warnings.length, status.warnings.join('\n'));
@@ -260,7 +273,7 @@ t.test('under a seccomp filter', async (t) => {
   t.test('that refuses openat2, by which mounts are checked, nothing is sandboxed', async (t) => {
     await isDisabled(t, /^sandbox initialization failed: .*seccomp/, { launcher: refusing('openat2') });
   });
-  for (const name of ['open_tree', 'move_mount', 'mount_setattr', 'clone3']) {
+  for (const name of ['open_tree', 'move_mount', 'fsopen', 'mount_setattr', 'clone3']) {
     t.test(`that refuses ${name}, nothing is lost`, async (t) => {
       await isEnabled(t, {}, name === 'clone3' ? [] : [mountedByName], { launcher: refusing(name) });
     });

@@ -239,15 +239,25 @@ t.test('unknown keys are refused wherever they come from', (t) => {
   t.end();
 });
 
+t.test('options about reading and protected names', (t) => {
+  const filesystem = { allowRead: ['~/.ssh/known_hosts'], defaultRead: 'deny', allowGitConfig: true, allowProtected: ['.vscode/', '.bashrc'] };
+  t.same(accepted({ filesystem }).filesystem, filesystem);
+  accepted({ filesystem: { allowRead: [], defaultRead: 'allow', allowGitConfig: false, allowProtected: [] } });
+  refuses(t, { filesystem: { allowRead: new Set() } }, 'filesystem.allowRead: expected a list of paths, found a Set');
+  refuses(t, { filesystem: { defaultRead: 'none' } }, 'filesystem.defaultRead: expected "allow" or "deny", found "none"');
+  refuses(t, { filesystem: { defaultRead: false } }, 'filesystem.defaultRead: expected "allow" or "deny", found false');
+  refuses(t, { filesystem: { allowGitConfig: 'yes' } }, 'filesystem.allowGitConfig: expected true or false, found "yes"');
+  const name = 'expected a protected name such as ".vscode/", found';
+  refuses(t, { filesystem: { allowProtected: ['.vscode/', 'src/'] } }, `filesystem.allowProtected[1]: ${name} "src/"`);
+  refuses(t, { filesystem: { allowProtected: ['.git/hooks'] } }, `filesystem.allowProtected[0]: ${name} ".git/hooks" (hooks cannot be freed)`);
+  refuses(t, { filesystem: { allowProtected: ['.git/config'] } }, `filesystem.allowProtected[0]: ${name} ".git/config" (see allowGitConfig)`);
+  t.end();
+});
+
 t.test('options of later versions are refused unless they change nothing', (t) => {
   const later = [
     ['network', 'allowedIPs', ['192.0.2.7']],
     ['network', 'upstreamProxy', 'http://proxy.example.com'],
-    ['filesystem', 'allowRead', ['~/.ssh/known_hosts']],
-    ['filesystem', 'allowRead', new Set()],
-    ['filesystem', 'defaultRead', 'deny'],
-    ['filesystem', 'allowGitConfig', true],
-    ['filesystem', 'allowProtected', ['.vscode/']],
     ['limits', 'memoryBytes', 1e9],
     ['limits', 'processes', NaN],
   ];
@@ -257,7 +267,6 @@ t.test('options of later versions are refused unless they change nothing', (t) =
   refuses(t, { backend: 'seatbelt' }, 'backend: not supported by this version');
   accepted({
     network: { allowedIPs: [], upstreamProxy: undefined },
-    filesystem: { allowRead: [], defaultRead: 'allow', allowGitConfig: false, allowProtected: [] },
     limits: { memoryBytes: undefined },
     backend: 'auto',
   });

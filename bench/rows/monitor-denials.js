@@ -13,7 +13,7 @@ function perDenial(what, { median }, count, reach) {
   return valueRow(what, `${((median * 1000) / count).toFixed(1)} µs`, reach);
 }
 
-/** What refusals cost: reported, ignored, and without the monitor. */
+/** What refusals cost: reported, ignored, and in bwrap alone. */
 async function measure({ counts, scratch, runJob }) {
   const count = counts.capMs < SHORT_MS ? FEW : MILLION;
   const program = compileMonitorProgram(scratch);
@@ -22,7 +22,7 @@ async function measure({ counts, scratch, runJob }) {
   const subjects = [
     { kind: 'ours', cwd },
     { kind: 'ours', cwd, options: { ignoreViolations: { '*': ['deny '] } } },
-    { kind: 'ours', cwd, options: { monitorViolations: false } },
+    { kind: 'bwrap-same', cwd },
   ];
   const rows = [];
   for (const [mode, names] of [['refused', 'distinct names'], ['same', 'one name']]) {
@@ -32,7 +32,7 @@ async function measure({ counts, scratch, runJob }) {
     const what = `${count} denials, ${names}`;
     rows.push(
       ratioRow(`${what}: reported ÷ ignored`, times[0], times[1]),
-      ratioRow(`${what}: reported ÷ without monitor`, times[0], times[2]),
+      ratioRow(`${what}: reported ÷ bwrap alone`, times[0], times[2]),
       perDenial(`one denial, ${names}, reported`, times[0], count, '≤ 50 µs'),
       valueRow(`memory of host process and helpers, ${names}`, megabytes(memory.most), '', `${megabytes(memory.before)} before`),
     );

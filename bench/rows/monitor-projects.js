@@ -19,7 +19,7 @@ function makeRepository(scratch) {
   return folder;
 }
 
-/** Real work, with the monitor and without. */
+/** Real work, with the supervisor and without. */
 async function measure({ counts, scratch, runJob }) {
   const tree = makeRepository(scratch);
   const packages = scratch.folder('packages');
@@ -32,9 +32,9 @@ async function measure({ counts, scratch, runJob }) {
   const limits = { ...COUNTS, runs: Math.min(COUNTS.runs, counts.runs), capMs: Math.min(COUNTS.capMs, counts.capMs) };
   const rows = [];
   for (const { what, cwd, argv } of cases) {
-    const subjects = [{ kind: 'ours', cwd }, { kind: 'ours', cwd, options: { monitorViolations: false } }];
+    const subjects = [{ kind: 'ours', cwd }, { kind: 'bwrap-same', cwd }];
     const { times } = await runJob('monitor', { subjects, argv, printed: false, counts: limits }, { home: scratch.emptyHome() });
-    rows.push(ratioRow(`${what}, monitor on ÷ off`, times[0], times[1]));
+    rows.push(ratioRow(`${what}, supervised ÷ bwrap alone`, times[0], times[1]));
   }
   return rows;
 }

@@ -25,6 +25,17 @@ async function measureTree({ counts, scratch, runJob }, { tree, empty, text }, s
   return [...rows, srtRow(what, there, thereEmpty)];
 }
 
+/** A denied pattern has to be looked for in the whole tree, before each run. */
+async function measurePattern({ counts, scratch, runJob }, tree, text) {
+  const options = { filesystem: { denyRead: ['**/.env'] } };
+  const subjects = [
+    { kind: 'ours', cwd: tree, options },
+    { kind: 'ours', cwd: tree },
+  ];
+  const [pattern, plain] = await runJob('alternate', { subjects, counts }, { home: scratch.emptyHome() });
+  return ratioRow(`\`true\`, ${text}, with ${options.filesystem.denyRead} denied ÷ without`, pattern, plain);
+}
+
 /** @returns {{ node: string, entry: string } | Error} */
 function srtOrWhyNot() {
   try {
@@ -34,7 +45,7 @@ function srtOrWhyNot() {
   }
 }
 
-/** A large workspace against an empty one, with more and more repositories in it. */
+/** A large workspace against an empty one, and with a denied pattern, with more and more repositories in it. */
 async function measure(bench) {
   const srt = srtOrWhyNot();
   const empty = bench.scratch.folder('empty');
@@ -46,6 +57,7 @@ async function measure(bench) {
     made = count;
     const text = `${FILES} files, ${count} repositories`;
     rows.push(...(await measureTree(bench, { tree, empty, text }, srt)));
+    rows.push(await measurePattern(bench, tree, text));
   }
   return rows;
 }

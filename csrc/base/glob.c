@@ -123,7 +123,7 @@ struct token {
     uint16_t kind;
 };
 
-struct compiled {
+struct glob {
     const char *pattern;
     struct token tokens[GLOB_MAX];
     size_t count; /* the last one is END */
@@ -138,7 +138,7 @@ struct braces {
     size_t depth;
 };
 
-static void add_comma(struct compiled *out, struct braces *braces, struct token *token) {
+static void add_comma(struct glob *out, struct braces *braces, struct token *token) {
     if (braces->depth == 0)
         return;
     uint16_t *last = &braces->levels[braces->depth - 1].last;
@@ -147,7 +147,7 @@ static void add_comma(struct compiled *out, struct braces *braces, struct token 
     token->kind = COMMA;
 }
 
-static void close_braces(struct compiled *out, struct braces *braces, struct token *token) {
+static void close_braces(struct glob *out, struct braces *braces, struct token *token) {
     if (braces->depth == 0)
         return;
     struct token *open = &out->tokens[braces->levels[--braces->depth].open];
@@ -168,7 +168,7 @@ static enum kind read_stars(const char **at) {
 }
 
 /* The token at *at, which moves behind it. False: malformed. */
-static bool add_token(struct compiled *out, struct braces *braces, const char **at) {
+static bool add_token(struct glob *out, struct braces *braces, const char **at) {
     bool ignored;
     struct token token = {.kind = LITERAL, .value = next_character(at)};
     switch (token.value) {
@@ -208,7 +208,7 @@ static bool add_token(struct compiled *out, struct braces *braces, const char **
     return true;
 }
 
-static bool compile(const char *pattern, struct compiled *out) {
+static bool compile(const char *pattern, struct glob *out) {
     struct braces braces = {.depth = 0};
     out->pattern = pattern;
     out->count = 0;
@@ -231,10 +231,11 @@ enum {
     SKIPPED = 4, /* a "**" has matched no component: the slash behind it may be left out */
 };
 
-/* Everything that is reached without a character: always forward. starts, ends: of a component, at this
- * place. */
-static void close_states(const struct compiled *glob, unsigned char *states, bool starts, bool ends) {
-    for (size_t i = 0; i < glob->count; i++) {
+/* Everything that is reached without a character: always forward, and nothing is before `from`. starts, ends:
+ * of a component, at this place. */
+static void close_states(const struct glob *glob, unsigned char *states, size_t from, bool starts,
+                         bool ends) {
+    for (size_t i = from; i < glob->count; i++) {
         const struct token *token = &glob->tokens[i];
         const unsigned char state = states[i];
         if (state == 0)
@@ -275,7 +276,7 @@ static void close_states(const struct compiled *glob, unsigned char *states, boo
     }
 }
 
-static bool takes(const struct compiled *glob, const struct token *token, uint32_t character) {
+static bool takes(const struct glob *glob, const struct token *token, uint32_t character) {
     if (token->kind == LITERAL)
         return token->value == character;
     const char *set = glob->pattern + token->value;
@@ -284,57 +285,125 @@ static bool takes(const struct compiled *glob, const struct token *token, uint32
            (token->kind == ANY || (token->kind == SET && read_set(&set, character, &found))) && found;
 }
 
-/* False where nothing is left that could match. */
-static bool step(const struct compiled *glob, const unsigned char *states, uint32_t character,
-                 unsigned char *next) {
-    unsigned char any = 0;
-    memset(next, 0, glob->count);
-    for (size_t i = 0; i < glob->count; i++) {
+/* From states, none of which is before `from`, to *next. The first one there; glob->count: nothing is left
+ * that could match. */
+static size_t step(const struct glob *glob, const unsigned char *states, size_t from, uint32_t character,
+                   unsigned char *next) {
+    size_t first = glob->count;
+    memset(next + from, 0, glob->count - from);
+    for (size_t i = from; i < glob->count; i++) {
         const struct token *token = &glob->tokens[i];
         bool star = token->kind == STAR || token->kind == GLOBSTAR;
         next[i] |= states[i] & WITHIN;
-        any |= next[i];
-        if ((states[i] & HERE) == 0)
-            continue;
-        if (star && character != '/')
-            any |= next[i] |= HERE;
-        else if (takes(glob, token, character))
-            any |= next[i + 1] |= HERE;
+        if (states[i] & HERE) {
+            if (star && character != '/')
+                next[i] |= HERE;
+            else if (takes(glob, token, character))
+                next[i + 1] |= HERE;
+        }
+        if (first == glob->count && next[i] != 0)
+            first = i;
     }
-    return any != 0;
+    return first;
+}
+
+/* Two sets of states, of which one is made out of the other in turn. */
+struct states {
+    unsigned char sets[2][GLOB_MAX];
+    unsigned turn; /* the set that holds now */
+    size_t from;   /* its first state */
+};
+
+/* All-zero states become those that `state` says; NULL: those of the beginning. */
+static void begin(const struct glob *glob, struct states *states, const unsigned char *state) {
+    unsigned char *set = states->sets[0];
+    if (state != NULL)
+        memcpy(set, state, glob->count);
+    else
+        glob_begin(glob, set);
+    while (states->from < glob->count && set[states->from] == 0)
+        states->from++;
+}
+
+/* Takes one character. False where nothing is left that could match. */
+static bool advance(const struct glob *glob, struct states *states, uint32_t character, bool starts) {
+    unsigned char *now = states->sets[states->turn];
+    states->turn ^= 1;
+    close_states(glob, now, states->from, starts, character == '/');
+    states->from = step(glob, now, states->from, character, states->sets[states->turn]);
+    return states->from < glob->count;
+}
+
+/* Takes a text; starts: it begins a component. */
+static bool advance_text(const struct glob *glob, struct states *states, const char *text, bool starts) {
+    while (*text != '\0') {
+        uint32_t character = next_character(&text);
+        if (!advance(glob, states, character, starts))
+            return false;
+        starts = character == '/';
+    }
+    return true;
 }
 
 /*
- * A slash behind the path is tried too: "**" at the end may match no component, and then the slash before it
- * has nothing to match ("/a/" and a "**" is "/a").
+ * What holds at the end of a path. A slash behind it is tried too: "**" at the end may match no component,
+ * and then the slash before it has nothing to match ("/a/" and a "**" is "/a"). The states are used up.
  */
-static bool run(const struct compiled *glob, const char *path) {
-    unsigned char sets[2][GLOB_MAX] = {{HERE}};
-    unsigned char *states = sets[0];
-    unsigned char *next = sets[1];
+static unsigned conclude(const struct glob *glob, struct states *states, bool is_root) {
     const size_t last = glob->count - 1;
-    const char *at = path;
-    for (bool starts = false; *at != '\0';) {
-        close_states(glob, states, starts, *at == '/');
-        uint32_t character = next_character(&at);
-        starts = character == '/';
-        if (!step(glob, states, character, next))
-            return false;
-        unsigned char *swapped = states;
-        states = next;
-        next = swapped;
-    }
-    const bool is_root = strcmp(path, "/") == 0;
-    close_states(glob, states, is_root, true);
-    if (states[last] & (HERE | (is_root ? SKIPPED : 0)))
-        return true;
-    if (!step(glob, states, '/', next))
-        return false;
-    close_states(glob, next, true, false);
-    return (next[last] & SKIPPED) != 0;
+    close_states(glob, states->sets[states->turn], states->from, is_root, true);
+    unsigned matches = states->sets[states->turn][last] & (HERE | (is_root ? SKIPPED : 0)) ? GLOB_MATCHES : 0;
+    if (!advance(glob, states, '/', is_root))
+        return matches;
+    close_states(glob, states->sets[states->turn], states->from, true, false);
+    return (states->sets[states->turn][last] & SKIPPED ? GLOB_MATCHES : matches) | GLOB_GOES_ON;
 }
 
 bool glob_match(const char *pattern, const char *path) {
-    struct compiled glob;
-    return compile(pattern, &glob) ? run(&glob, path) : strcmp(pattern, path) == 0;
+    struct glob glob;
+    struct states states = {.turn = 0};
+    if (!compile(pattern, &glob))
+        return strcmp(pattern, path) == 0;
+    begin(&glob, &states, NULL);
+    return advance_text(&glob, &states, path, false) &&
+           (conclude(&glob, &states, strcmp(path, "/") == 0) & GLOB_MATCHES) != 0;
+}
+
+/* --- component by component --- */
+
+struct glob *glob_compile(const char *pattern) {
+    struct glob *glob = malloc(sizeof *glob);
+    char *copy = strdup(pattern);
+    if (glob == NULL || copy == NULL || !compile(copy, glob)) {
+        free(glob);
+        free(copy);
+        return NULL;
+    }
+    return glob;
+}
+
+void glob_free(struct glob *glob) {
+    if (glob != NULL)
+        free((void *)(uintptr_t)glob->pattern);
+    free(glob);
+}
+
+size_t glob_state_size(const struct glob *glob) {
+    return glob->count;
+}
+
+void glob_begin(const struct glob *glob, unsigned char *state) {
+    memset(state, 0, glob->count);
+    state[0] = HERE;
+}
+
+unsigned glob_enter(const struct glob *glob, const unsigned char *state, const char *name,
+                    unsigned char *next) {
+    struct states states = {.turn = 0};
+    begin(glob, &states, state);
+    if (!advance(glob, &states, '/', false) || !advance_text(glob, &states, name, true))
+        return 0;
+    memset(next, 0, states.from);
+    memcpy(next + states.from, states.sets[states.turn] + states.from, glob->count - states.from);
+    return conclude(glob, &states, false);
 }

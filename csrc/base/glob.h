@@ -6,6 +6,7 @@
 #define OS_SANDBOX_BASE_GLOB_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* True where the pattern has one of the characters * ? [ { */
 bool glob_has_magic(const char *pattern);
@@ -18,6 +19,29 @@ bool glob_has_magic(const char *pattern);
  * bounded: the product of the lengths, whatever the pattern. Takes 48 KiB of stack.
  */
 bool glob_match(const char *pattern, const char *path);
+
+/*
+ * A pattern for whoever walks a tree: a state says what is still to match below a folder. One for "/" is
+ * begun, every other is entered by a name from the folder above.
+ */
+struct glob;
+
+enum glob_outcome {
+    GLOB_MATCHES = 1u << 0, /* as glob_match says of the path */
+    GLOB_GOES_ON = 1u << 1, /* something below it may match */
+};
+
+/* NULL: malformed, which matches only itself, or out of memory. */
+struct glob *glob_compile(const char *pattern);
+void glob_free(struct glob *glob);
+
+/* The bytes of a state of this pattern; two that are the same have the same bytes. */
+size_t glob_state_size(const struct glob *glob);
+void glob_begin(const struct glob *glob, unsigned char *state);
+
+/* What is to be said of a name in the folder; *next is its state where anything is. Takes 8 KiB of stack. */
+unsigned glob_enter(const struct glob *glob, const unsigned char *state, const char *name,
+                    unsigned char *next);
 
 /* The pattern that matches exactly this path. NULL: out of memory. The caller frees. */
 char *glob_escape(const char *path);

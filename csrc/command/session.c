@@ -41,6 +41,7 @@ static void session_free(struct session *session) {
     free(session->search_path);
     free(session->bwrap);
     path_memory_free(session->memory);
+    glob_cache_free(session->globs);
     close_fd(&session->null_fd);
     close_fd(&session->agent.socket);
     close_fd(&session->agent.pidfd);
@@ -336,13 +337,14 @@ struct session *session_start(uv_loop_t *loop, const struct session_config *conf
                          .search_path = strdup(config->search_path),
                          .agent = {.pid = -1, .pidfd = -1, .socket = -1},
                          .memory = path_memory_new(),
+                         .globs = glob_cache_new(),
                          .supervision = SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_READS,
                          .null_fd = -1,
                          .started = started,
                          .started_data = data};
     session->opening.data = session;
     if (session->helper == NULL || session->home == NULL || session->tmpdir == NULL ||
-        session->search_path == NULL || session->memory == NULL ||
+        session->search_path == NULL || session->memory == NULL || session->globs == NULL ||
         (config->account_home != NULL && session->account_home == NULL))
         error_memory(err);
     else if (uv_queue_work(loop, &session->opening, open_session, on_opened) != 0)

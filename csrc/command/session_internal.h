@@ -5,6 +5,7 @@
 #include <uv.h>
 
 #include "command/session.h"
+#include "platform/glob_walk.h"
 #include "platform/linux/agent_client.h"
 #include "policy/path_memory.h"
 
@@ -20,6 +21,7 @@ struct session {
     char *search_path;
 
     struct path_memory *memory;
+    struct glob_cache *globs;
     char *bwrap;
     struct bwrap_features features;
     struct agent_process agent;

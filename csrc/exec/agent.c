@@ -22,18 +22,24 @@
 #include "base/cleanup.h"
 #include "exec/agent_run.h"
 #include "exec/capabilities.h"
+#include "exec/index_scan.h"
 #include "exec/passfd.h"
+#include "exec/session_index.h"
+#include "exec/watch.h"
 
 struct agent {
     struct agent_context context;
     int signals;
     bool addon_gone;
-    uint64_t give_up_ns; /* once the addon is gone: when what cannot be killed is left to the kernel */
-    bool addon_full;     /* an event did not fit: wait until the socket takes more */
+    uint64_t give_up_ns;     /* once the addon is gone: when what cannot be killed is left to the kernel */
+    bool addon_full;         /* an event did not fit: wait until the socket takes more */
+    uint64_t listen_ns;      /* when the file watch is listened to again; 0: it is */
+    struct index_scan *scan; /* NULL: none could be had */
     struct agent_run *runs;
 };
 
-/* An epoll event's key is what it is about: the agent (the addon's socket), its signals, or a run. */
+/* An epoll event's key is what it is about: the agent (the addon's socket), its signals, the watch of files,
+ * or a run. */
 static int watch(const struct agent *agent, int fd, void *key) {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = key};
     return epoll_ctl(agent->context.epoll, EPOLL_CTL_ADD, fd, &event);
@@ -96,6 +102,8 @@ static void start_run(struct agent *agent, const struct agent_request *request, 
     }
     run->next = agent->runs;
     agent->runs = run;
+    if (run->kept != NULL && agent->scan != NULL)
+        index_roots_wanted(agent->scan, kept_payload(run->kept));
 }
 
 static void stop_run(const struct agent *agent, uint64_t id) {
@@ -141,9 +149,9 @@ static void serve_run(struct agent_run *run) {
 
 static bool is_known(const struct agent *agent, pid_t pid) {
     for (const struct agent_run *run = agent->runs; run != NULL; run = run->next)
-        if (run->bwrap == pid || run->supervisor == pid)
+        if (run->bwrap == pid || run->supervisor == pid || run->remounter == pid)
             return true;
-    return false;
+    return agent->scan != NULL && index_scan_owns(agent->scan, pid);
 }
 
 /* Kills the children that no run knows: what a bwrap left behind that was killed while it started
@@ -169,6 +177,8 @@ static void kill_orphans(const struct agent *agent) {
 static void child_changed(const struct agent *agent, struct agent_run *run, pid_t pid, int status) {
     if (run->supervisor == pid) {
         agent_run_supervisor_gone(run, status);
+    } else if (run->remounter == pid) {
+        agent_run_restored(run, status);
     } else if (run->bwrap == pid && !WIFSTOPPED(status)) {
         agent_run_bwrap_gone(run, status);
         if (agent_run_is_orphaned(run))
@@ -182,14 +192,37 @@ static void reap(const struct agent *agent) {
         ;
     int status;
     pid_t pid;
-    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
         for (struct agent_run *run = agent->runs; run != NULL; run = run->next)
             child_changed(agent, run, pid, status);
+        if (agent->scan != NULL && !WIFSTOPPED(status) && index_scan_owns(agent->scan, pid))
+            index_scan_reaped(agent->scan, pid);
+    }
+}
+
+/* A watched folder that is busy must not keep the agent busy: in between, the kernel collects. */
+#define LISTEN_AGAIN_NS 10000000u
+
+static void listen_to_files(struct agent *agent, bool on) {
+    struct epoll_event event = {.events = on ? EPOLLIN : 0u, .data.ptr = agent->context.watch};
+    agent->listen_ns = on ? 0 : monotonic_ns() + LISTEN_AGAIN_NS;
+    epoll_ctl(agent->context.epoll, EPOLL_CTL_MOD, watch_fd(agent->context.watch), &event);
+}
+
+static void hear_files(struct agent *agent) {
+    listen_to_files(agent, false);
+    if (!watch_hear(agent->context.watch))
+        return;
+    for (struct agent_run *run = agent->runs; run != NULL; run = run->next)
+        if (run->kept != NULL)
+            kept_hear(run->kept);
 }
 
 /* Milliseconds until the next run is due, rounded up; -1: none is. */
 static int next_timeout(const struct agent *agent) {
     uint64_t earliest = agent->give_up_ns;
+    if (agent->listen_ns != 0 && (earliest == 0 || agent->listen_ns < earliest))
+        earliest = agent->listen_ns;
     for (const struct agent_run *run = agent->runs; run != NULL; run = run->next) {
         uint64_t due = agent_run_due(run);
         if (due != 0 && (earliest == 0 || due < earliest))
@@ -202,15 +235,21 @@ static int next_timeout(const struct agent *agent) {
     return wait > 60000 ? 60000 : (int)wait;
 }
 
-static void tick_runs(const struct agent *agent) {
+static void tick_runs(struct agent *agent) {
     uint64_t now = monotonic_ns();
-    for (struct agent_run *run = agent->runs; run != NULL; run = run->next)
+    if (agent->listen_ns != 0 && agent->listen_ns <= now)
+        listen_to_files(agent, true);
+    for (struct agent_run *run = agent->runs; run != NULL; run = run->next) {
         agent_run_tick(run, now);
+        agent_run_restore(run);
+    }
 }
 
 static void serve(struct agent *agent, const struct epoll_event *event) {
     if (event->data.ptr == &agent->signals) {
         reap(agent);
+    } else if (event->data.ptr == agent->context.watch) {
+        hear_files(agent);
     } else if (event->data.ptr != agent) {
         serve_run(event->data.ptr);
     } else {
@@ -239,6 +278,8 @@ static void turn(struct agent *agent) {
 static void end_runs(struct agent *agent) {
     epoll_ctl(agent->context.epoll, EPOLL_CTL_DEL, AGENT_SOCKET_FD, NULL);
     agent->give_up_ns = monotonic_ns() + GIVE_UP_NS;
+    index_scan_stop(agent->scan);
+    agent->scan = NULL;
     for (struct agent_run *run = agent->runs; run != NULL; run = run->next)
         agent_run_kill(run);
     while (agent->runs != NULL && monotonic_ns() < agent->give_up_ns)
@@ -273,6 +314,19 @@ static int set_up_process(struct agent *agent) {
     return chdir("/");
 }
 
+/* What a run can do without when the host has none of it left. */
+static void set_up_files(struct agent *agent) {
+    agent->context.watch = watch_new();
+    if (agent->context.watch != NULL &&
+        watch(agent, watch_fd(agent->context.watch), agent->context.watch) != 0) {
+        watch_free(agent->context.watch);
+        agent->context.watch = NULL;
+    }
+    agent->context.index = session_index_new();
+    if (agent->context.index != NULL)
+        agent->scan = index_scan_new(agent->context.index);
+}
+
 int agent_main(void) {
     struct agent agent = {.context.namespaces = {.user = -1, .network = -1, .mount = -1}};
     struct agent_event ready = {.version = WIRE_VERSION, .type = AGENT_READY};
@@ -280,7 +334,9 @@ int agent_main(void) {
     if (set_up_process(&agent) != 0)
         return 125;
     ready.status = session_namespaces_make(&agent.context.namespaces, ready.text, sizeof ready.text);
-    ready.flags = agent.context.namespaces.mount >= 0 ? READY_MOUNT_PLAN : 0;
+    set_up_files(&agent);
+    ready.flags = (agent.context.namespaces.mount >= 0 ? READY_MOUNT_PLAN : 0u) |
+                  (agent.context.watch != NULL ? READY_WATCHES : 0u);
     /* Root keeps what the kernel wants of whoever maps root into a user namespace (user_namespaces(7)): under
      * no_new_privs, as in many containers, bwrap gets it from nowhere else. */
     capabilities_keep(1u << CAP_SETFCAP);

@@ -89,10 +89,12 @@ static int make_socket(int *ours, int *theirs) {
 }
 
 /* After bwrap, which takes longer to come to the point where the supervisor is needed. */
-static void start_supervisor(struct agent_run *run, const int *start_fds, int stage, bool mounted_before) {
+static void start_supervisor(struct agent_run *run, const struct agent_context *context, const int *start_fds,
+                             int stage, bool mounted_before) {
     const struct supervisor_start start = {.stage = stage,
                                            .payload = start_fds[START_FD_PAYLOAD],
                                            .events = start_fds[START_FD_EVENTS],
+                                           .index = context->index,
                                            .mounted_before = mounted_before};
     run->supervisor = supervisor_fork(&start);
     if (run->supervisor >= 0)
@@ -118,6 +120,12 @@ static void launch(struct agent_run *run, const struct agent_context *context,
         set_failed(run, "cannot set up a run", strerror(errno));
         return;
     }
+    /* Before anything is mounted, so that no change after that goes unseen. */
+    run->kept = kept_new(context->watch, start_fds[START_FD_PAYLOAD]);
+    if (run->kept == NULL) {
+        set_failed(run, "cannot read a run's payload", strerror(errno));
+        return;
+    }
     struct launch plan = {.start_fds = start_fds,
                           .control = stage_end,
                           .supervisor = supervised_end,
@@ -136,7 +144,7 @@ static void launch(struct agent_run *run, const struct agent_context *context,
     close_fd(&supervised_end);
     close_fd(&stage_end);
     if (supervised)
-        start_supervisor(run, start_fds, supervisor_end, plan.mount_plan);
+        start_supervisor(run, context, start_fds, supervisor_end, plan.mount_plan);
     if (!watch(run, run->control)) {
         set_failed(run, "cannot watch a run (epoll watches of this user)", strerror(errno));
         agent_run_kill(run);
@@ -206,6 +214,8 @@ void agent_run_kill(struct agent_run *run) {
     }
     if (run->bwrap > 0)
         kill(run->bwrap, SIGKILL);
+    if (run->remounter > 0)
+        kill(run->remounter, SIGKILL);
     if (run->give_up_ns == 0)
         run->give_up_ns = monotonic_ns() + CONFIRM_NS;
 }
@@ -265,6 +275,7 @@ static void hear_event(struct agent_run *run, const struct stage_event *event, p
         /* Once bwrap was reaped the pid may be another's; closing the socket is what ends such a stage. */
         if (run->stage_pidfd >= 0 || sender <= 0 || run->bwrap == 0)
             break;
+        run->stage = sender;
         run->stage_pidfd = (int)syscall(SYS_pidfd_open, sender, 0);
         if (run->stage_pidfd >= 0 && !watch(run, run->stage_pidfd))
             close_fd(&run->stage_pidfd);
@@ -349,6 +360,39 @@ void agent_run_supervisor_gone(struct agent_run *run, int wait_status) {
     agent_run_kill(run);
 }
 
+/* Files of the host are open to the command: it must not go on. */
+static void end_open_run(struct agent_run *run, const char *why) {
+    if (run->has_status || run->stage_pidfd < 0)
+        return;
+    if (!run->stopping)
+        set_failed(run, "a change on the host took a mount away", why);
+    agent_run_kill(run);
+}
+
+void agent_run_restore(struct agent_run *run) {
+    bool is_open = run->stage_pidfd >= 0 && !run->has_status;
+    if (!is_open || run->kept == NULL || run->remounter > 0 || !kept_is_due(run->kept))
+        return;
+    run->remounter = kept_restore(run->kept, run->stage, run->stage_pidfd);
+    if (run->remounter > 0)
+        return;
+    run->remounter = 0;
+    end_open_run(run, strerror(errno));
+}
+
+void agent_run_restored(struct agent_run *run, int wait_status) {
+    if (WIFSTOPPED(wait_status)) {
+        kill(run->remounter, SIGKILL);
+        return;
+    }
+    run->remounter = 0;
+    if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0)
+        return;
+    const char *why = kept_why(run->kept);
+    agent_run_hear(run);
+    end_open_run(run, why[0] != '\0' ? why : "the child that was to restore it was killed");
+}
+
 bool agent_run_is_orphaned(const struct agent_run *run) {
     return run->launched && run->bwrap == 0 && run->stage_pidfd < 0 && !run->has_status;
 }
@@ -363,7 +407,8 @@ static bool inside_is_gone(const struct agent_run *run) {
 }
 
 bool agent_run_gone(const struct agent_run *run) {
-    return !run->launched || (inside_is_gone(run) && run->bwrap == 0 && run->supervisor == 0);
+    return !run->launched ||
+           (inside_is_gone(run) && run->bwrap == 0 && run->supervisor == 0 && run->remounter == 0);
 }
 
 bool agent_run_over(struct agent_run *run) {
@@ -379,5 +424,6 @@ void agent_run_free(struct agent_run *run) {
     unwatch_and_close(run, &run->stage_pidfd);
     close_fd(&run->diagnostics);
     close_outputs(run);
+    kept_free(run->kept);
     free(run);
 }

@@ -6,19 +6,25 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "exec/kept.h"
 #include "exec/namespaces.h"
+#include "exec/session_index.h"
+#include "exec/watch.h"
 #include "exec/wire.h"
 
 struct agent_run {
     struct agent_run *next;
     int epoll;
     uint64_t id;
-    pid_t bwrap;      /* 0 once reaped */
-    pid_t supervisor; /* 0: none, or reaped */
-    int control;      /* the agent's end of the stage's socket; -1 once it ended */
-    int stage_pidfd;  /* -1 before the stage said hello, and once it is gone */
-    int diagnostics;  /* bwrap's stderr */
-    int outputs[2];   /* the command's stdout and stderr: held open, so that Node wakes once, for the end */
+    pid_t bwrap;       /* 0 once reaped */
+    pid_t supervisor;  /* 0: none, or reaped */
+    pid_t remounter;   /* the child that restores mounts; 0: none, or reaped */
+    pid_t stage;       /* meaningful while stage_pidfd is there */
+    int control;       /* the agent's end of the stage's socket; -1 once it ended */
+    int stage_pidfd;   /* -1 before the stage said hello, and once it is gone */
+    struct kept *kept; /* NULL: the run was never launched */
+    int diagnostics;   /* bwrap's stderr */
+    int outputs[2];    /* the command's stdout and stderr: held open, so that Node wakes once, for the end */
     uint64_t deadline_ns; /* when to stop it by itself; 0: never, or done */
     uint64_t give_up_ns;  /* when KILL has had its time; 0: not killed */
     uint64_t kill_at_ns;  /* when TERM has had its time; 0: not stopping */
@@ -37,6 +43,8 @@ struct agent_context {
     int epoll; /* watches control and stage_pidfd of every run, with the run as key */
     int helper;
     struct session_namespaces namespaces;
+    struct watch *watch;         /* NULL: no inotify instance could be had */
+    struct session_index *index; /* NULL: none could be had */
 };
 
 uint64_t monotonic_ns(void);
@@ -80,6 +88,15 @@ void agent_run_bwrap_gone(struct agent_run *run, int wait_status);
  * come to its end with the stage, the run ends with an error.
  */
 void agent_run_supervisor_gone(struct agent_run *run, int wait_status);
+
+/*
+ * Mounts again what the host took away, once the run has its mounts; to be called when something may have
+ * become due. A run for which that cannot be done is ended.
+ */
+void agent_run_restore(struct agent_run *run);
+
+/* To be called when the child that restores was reaped, or was stopped by somebody (it is killed then). */
+void agent_run_restored(struct agent_run *run, int wait_status);
 
 /* True when bwrap is gone without a word from its stage: a child of its may be left, the agent's child now.
  */

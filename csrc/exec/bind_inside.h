@@ -6,11 +6,16 @@
 #ifndef OS_SANDBOX_EXEC_BIND_INSIDE_H
 #define OS_SANDBOX_EXEC_BIND_INSIDE_H
 
-#include <sys/socket.h>
-
+#include "exec/socket_address.h"
 #include "exec/supervised.h"
+#include "exec/walk.h"
 
-/* socket: a duplicate of the command's. 0 or the errno of bind(2); EAGAIN where no child could be made. */
-int bind_inside(struct call *call, int socket, const struct sockaddr *address, socklen_t length);
+/*
+ * socket: a duplicate of the command's; path: the address's; place: where that leads. 0 or the errno of
+ * bind(2); EAGAIN where no child could be made. A path into /proc/self, which the child is not, leads to the
+ * place all the same.
+ */
+int bind_inside(struct call *call, int socket, const struct socket_address *address, const char *path,
+                const struct place *place);
 
 #endif

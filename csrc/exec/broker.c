@@ -3,15 +3,9 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
-#include "exec/explain.h"
-
 /* The most frequent first. */
 static bool (*const parts[])(struct call *, struct answer *) = {broker_open, broker_names, broker_objects,
                                                                 broker_sockets, broker_sends};
-
-bool is_left_to_kernel(const struct call *call, int fd) {
-    return atomic_load(&call->supervisor->own_domain) && !is_on_read_only_mount(fd);
-}
 
 /* Their addresses lie in memory: the kernel would read them again, after whoever decided
  * (seccomp_unotify(2)). */

@@ -1,18 +1,14 @@
 /*
  * The calls that are notified, and who answers each. A broker makes a path call on its own copy of the path,
  * relative to O_PATH descriptors of folders in the run's root, with the command's rights (the same ids, no
- * capabilities) and its umask; its result is the command's. So what is reported as refused was refused.
+ * capabilities) and its umask, once the rules (refusal.h) allow it; its result is the command's. So what is
+ * reported as refused was refused. The kernel itself makes no name for a command, and opens nothing for
+ * writing (landlock.h).
  */
 #ifndef OS_SANDBOX_EXEC_BROKER_H
 #define OS_SANDBOX_EXEC_BROKER_H
 
 #include "exec/supervised.h"
-
-/*
- * True where a process of the run restricted itself (landlock(7)) and the file or folder of fd (O_PATH will
- * do) lies on a writable mount: the supervisor could do more there than the caller may.
- */
-bool is_left_to_kernel(const struct call *call, int fd);
 
 /* The answer to any notified call; one that no broker knows goes on, but for those that send or connect. */
 struct answer broker_answer(struct call *call);

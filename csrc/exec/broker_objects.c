@@ -1,9 +1,9 @@
-/* Calls that change what exists: its size, mode, owner, times, extended attributes. And two that change the
- * rules. */
+/* Calls that change what exists: its size, mode, owner, times, extended attributes. And umask. */
 #include "exec/broker.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +18,8 @@
 
 #include "base/cleanup.h"
 #include "exec/explain.h"
+#include "exec/posix_acl.h"
+#include "exec/refusal.h"
 #include "exec/target.h"
 #include "exec/walk.h"
 
@@ -29,15 +31,17 @@
 #define __NR_fchmodat2 452 /* Linux 6.6, the same number everywhere */
 #endif
 
-/* Instead of an errno: nothing but the kernel's own rules decides, or they say it better. */
-#define GO_ON (-1)
+/* Instead of an errno: there is nothing to do, and nothing to look at. */
+#define IS_DONE (-1)
 
 /* The supervisor's copy of what a call wants. */
 struct change {
+    const struct call *call;
     mode_t mode;
     uid_t uid;
     gid_t gid;
     int64_t length;
+    bool is_beyond_limit;
     bool now;
     struct timespec times[2];
     char name[XATTR_NAME_MAX + 1];
@@ -46,13 +50,13 @@ struct change {
     int flags;
 };
 
-/* A way to change: reads its arguments (from position at on), and makes the change. 0, an errno, or GO_ON. */
+/* A way to change: reads its arguments (from position at on), and makes the change. 0, an errno, or
+ * IS_DONE. */
 struct kind {
     const char *operation;
     int (*read)(const struct call *call, unsigned at, struct change *change);
     int (*apply)(int object, const struct change *change);          /* O_PATH */
     int (*apply_open)(int descriptor, const struct change *change); /* the command's own, duplicated */
-    bool of_links;                                                  /* symlinks have it, too */
 };
 
 static int result_of(long result) {
@@ -72,23 +76,31 @@ static struct own_path own_path(int object) {
 
 /* --- size --- */
 
-/* SIGXFSZ would be the supervisor's, so what is beyond either's limit goes on. */
-static bool is_beyond_limit(pid_t process, int64_t length) {
+static int read_length(const struct call *call, unsigned at, struct change *change) {
     struct rlimit limit;
-    return prlimit(process, RLIMIT_FSIZE, NULL, &limit) != 0 ||
-           (limit.rlim_cur != RLIM_INFINITY && (rlim_t)length > limit.rlim_cur);
+    change->length = (int64_t)call->data->args[at];
+    if (change->length < 0)
+        return EINVAL;
+    change->is_beyond_limit = change->length > 0 && prlimit(call->thread, RLIMIT_FSIZE, NULL, &limit) == 0 &&
+                              limit.rlim_cur != RLIM_INFINITY && (rlim_t)change->length > limit.rlim_cur;
+    return 0;
 }
 
-static int read_length(const struct call *call, unsigned at, struct change *change) {
-    change->length = (int64_t)call->data->args[at];
-    bool goes_on = change->length < 0 ||
-                   (change->length > 0 &&
-                    (is_beyond_limit(call->thread, change->length) || is_beyond_limit(0, change->length)));
-    return goes_on ? GO_ON : 0;
+/* As inode_newsize_ok() of fs/attr.c: the limit is that of the command, and so is the signal. */
+static int exceed_limit(const struct call *call) {
+    struct target_ids ids;
+    if (target_ids(call, &ids) == 0)
+        syscall(SYS_tgkill, ids.process, call->thread, SIGXFSZ);
+    return EFBIG;
 }
 
 static int apply_length(int object, const struct change *change) {
-    return result_of(truncate(own_path(object).text, change->length));
+    struct own_path path = own_path(object);
+    struct stat facts;
+    if (!change->is_beyond_limit || fstat(object, &facts) != 0 || facts.st_size >= change->length ||
+        !S_ISREG(facts.st_mode))
+        return result_of(truncate(path.text, change->length));
+    return access(path.text, W_OK) == 0 ? exceed_limit(change->call) : errno;
 }
 
 /* --- mode --- */
@@ -141,7 +153,7 @@ static int read_timespecs(const struct call *call, unsigned at, struct change *c
     /* Where both are left alone the kernel does not even look at the path. */
     bool nothing =
         !change->now && change->times[0].tv_nsec == UTIME_OMIT && change->times[1].tv_nsec == UTIME_OMIT;
-    return error == 0 && nothing ? GO_ON : error;
+    return error == 0 && nothing ? IS_DONE : error;
 }
 
 static int read_timevals(const struct call *call, unsigned at, struct change *change) {
@@ -178,59 +190,64 @@ static int apply_times_open(int descriptor, const struct change *change) {
 
 /* --- extended attributes --- */
 
-/* What is wrong with the arguments goes on: before Linux 6.13 the kernel looked at the path first. */
+/* Wrong arguments come before the path, as since Linux 6.13. */
 static int read_xattr_name(const struct call *call, unsigned at, struct change *change) {
     int error = target_read_string(call, call->data->args[at], change->name, sizeof change->name);
-    return error == 0 && change->name[0] != '\0' ? 0 : GO_ON;
+    return error == ENAMETOOLONG || (error == 0 && change->name[0] == '\0') ? ERANGE : error;
 }
 
 static int read_xattr(const struct call *call, unsigned at, struct change *change) {
     const __u64 *args = call->data->args;
     change->size = args[at + 2];
     change->flags = (int)args[at + 3];
-    bool wrong = (change->flags & ~(XATTR_CREATE | XATTR_REPLACE)) != 0 || change->size > XATTR_SIZE_MAX;
-    if (wrong || read_xattr_name(call, at, change) != 0)
-        return GO_ON;
-    if (change->size == 0)
-        return 0;
+    if ((change->flags & ~(XATTR_CREATE | XATTR_REPLACE)) != 0)
+        return EINVAL;
+    int error = read_xattr_name(call, at, change);
+    if (error != 0 || change->size == 0)
+        return error;
+    if (change->size > XATTR_SIZE_MAX)
+        return E2BIG;
     change->value = malloc(change->size);
-    if (change->value == NULL)
-        return ENOMEM;
-    return target_read(call, args[at + 1], change->value, change->size) == 0 ? 0 : GO_ON;
+    return change->value == NULL ? ENOMEM : target_read(call, args[at + 1], change->value, change->size);
 }
 
-/* Values with ids of the run's user namespace in them, and rights that depend on it. */
-static bool belongs_to_namespace(int fd, const struct change *change) {
-    static const char *const prefixes[] = {"system.posix_acl_", "security."};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (strncmp(change->name, prefixes[i], strlen(prefixes[i])) == 0)
-            return !is_on_read_only_mount(fd);
-    return false;
+static bool has_prefix(const struct change *change, const char *prefix) {
+    return strncmp(change->name, prefix, strlen(prefix)) == 0;
+}
+
+/* What the kernel would say to the command, but not to the supervisor: it has other ids in its user
+ * namespace, and may have rights over labels of a security module. */
+static int xattr_error(int fd, const struct change *change) {
+    bool foreign = has_prefix(change, "system.posix_acl_") && change->size > 0 &&
+                   !posix_acl_is_of(change->value, change->size, geteuid(), getegid());
+    bool secure = has_prefix(change, "security.");
+    if ((!foreign && !secure) || is_on_read_only_mount(fd))
+        return 0;
+    return secure ? EPERM : EINVAL;
 }
 
 static int apply_xattr(int object, const struct change *change) {
-    if (belongs_to_namespace(object, change))
-        return GO_ON;
-    return result_of(
-        setxattr(own_path(object).text, change->name, change->value, change->size, change->flags));
+    int error = xattr_error(object, change);
+    return error != 0 ? error
+                      : result_of(setxattr(own_path(object).text, change->name, change->value, change->size,
+                                           change->flags));
 }
 
 static int apply_xattr_open(int descriptor, const struct change *change) {
-    if (belongs_to_namespace(descriptor, change))
-        return GO_ON;
-    return result_of(fsetxattr(descriptor, change->name, change->value, change->size, change->flags));
+    int error = xattr_error(descriptor, change);
+    return error != 0
+               ? error
+               : result_of(fsetxattr(descriptor, change->name, change->value, change->size, change->flags));
 }
 
 static int apply_xattr_removal(int object, const struct change *change) {
-    if (belongs_to_namespace(object, change))
-        return GO_ON;
-    return result_of(removexattr(own_path(object).text, change->name));
+    int error = xattr_error(object, change);
+    return error != 0 ? error : result_of(removexattr(own_path(object).text, change->name));
 }
 
 static int apply_xattr_removal_open(int descriptor, const struct change *change) {
-    if (belongs_to_namespace(descriptor, change))
-        return GO_ON;
-    return result_of(fremovexattr(descriptor, change->name));
+    int error = xattr_error(descriptor, change);
+    return error != 0 ? error : result_of(fremovexattr(descriptor, change->name));
 }
 
 /* --- the calls --- */
@@ -238,15 +255,14 @@ static int apply_xattr_removal_open(int descriptor, const struct change *change)
 enum kind_name { SIZE, MODE, OWNER, TIMES, TIMEVALS, SECONDS, XATTR, XATTR_REMOVAL };
 
 static const struct kind kinds[] = {
-    [SIZE] = {"file-write-data", read_length, apply_length, NULL, false},
-    [MODE] = {"file-write-mode", read_mode, apply_mode, apply_mode_open, false},
-    [OWNER] = {"file-write-owner", read_owner, apply_owner, apply_owner_open, true},
-    [TIMES] = {"file-write-times", read_timespecs, apply_times, apply_times_open, true},
-    [TIMEVALS] = {"file-write-times", read_timevals, apply_times, apply_times_open, true}, /* utimes(2) */
-    [SECONDS] = {"file-write-times", read_seconds, apply_times, NULL, true},               /* utime(2) */
-    [XATTR] = {"file-write-xattr", read_xattr, apply_xattr, apply_xattr_open, false},
-    [XATTR_REMOVAL] = {"file-write-xattr", read_xattr_name, apply_xattr_removal, apply_xattr_removal_open,
-                       false},
+    [SIZE] = {"file-write-data", read_length, apply_length, NULL},
+    [MODE] = {"file-write-mode", read_mode, apply_mode, apply_mode_open},
+    [OWNER] = {"file-write-owner", read_owner, apply_owner, apply_owner_open},
+    [TIMES] = {"file-write-times", read_timespecs, apply_times, apply_times_open},
+    [TIMEVALS] = {"file-write-times", read_timevals, apply_times, apply_times_open}, /* utimes(2) */
+    [SECONDS] = {"file-write-times", read_seconds, apply_times, NULL},               /* utime(2) */
+    [XATTR] = {"file-write-xattr", read_xattr, apply_xattr, apply_xattr_open},
+    [XATTR_REMOVAL] = {"file-write-xattr", read_xattr_name, apply_xattr_removal, apply_xattr_removal_open},
 };
 
 #define NONE 255
@@ -286,35 +302,33 @@ static const struct row rows[] = {
 #endif
 };
 
-/* The answer to what reading or changing gave. */
+/* A process that cannot be read changes nothing. */
+static struct answer unread(int error) {
+    return answer_errno(error == EPERM ? EACCES : error == IS_DONE ? 0 : error);
+}
+
 static struct answer answer_of(struct call *call, const struct kind *kind, int object, int error) {
-    if (error == GO_ON)
-        return answer_continue();
     return error == 0 ? answer_value(0) : explain_object(call, kind->operation, object, error);
 }
 
-/* A process that cannot be read: the kernel reads it, and the mounts still hold. */
-static struct answer unread(int error) {
-    return error == GO_ON || error == EPERM ? answer_continue() : answer_errno(error);
-}
-
 static struct answer change_open(struct call *call, const struct row *row, const struct change *change) {
+    const struct kind *kind = &kinds[row->kind];
+    struct refusal refusal;
     cleanup_fd int descriptor = target_duplicate(call, (int)call->data->args[row->dirfd]);
     if (descriptor < 0)
         return unread(-descriptor);
-    if (is_left_to_kernel(call, descriptor))
-        return answer_continue();
-    return answer_of(call, &kinds[row->kind], descriptor, kinds[row->kind].apply_open(descriptor, change));
+    if (is_refused_object(call, RULE_WRITE, descriptor, &refusal))
+        return explain_refusal(call, kind->operation, &refusal);
+    return answer_of(call, kind, descriptor, kind->apply_open(descriptor, change));
 }
 
 static struct answer change_object(struct call *call, const struct row *row, const struct change *change,
                                    int object) {
-    struct stat facts;
-    bool link = fstat(object, &facts) == 0 && S_ISLNK(facts.st_mode);
-    bool lacking = link && !kinds[row->kind].of_links;
-    if (is_left_to_kernel(call, object) || (lacking && !is_on_read_only_mount(object)))
-        return answer_continue();
-    return answer_of(call, &kinds[row->kind], object, kinds[row->kind].apply(object, change));
+    const struct kind *kind = &kinds[row->kind];
+    struct refusal refusal;
+    if (is_refused_object(call, RULE_WRITE, object, &refusal))
+        return explain_refusal(call, kind->operation, &refusal);
+    return answer_of(call, kind, object, kind->apply(object, change));
 }
 
 static struct answer change_path(struct call *call, const struct row *row, const struct change *change) {
@@ -351,7 +365,7 @@ static struct answer change(struct call *call, const struct row *row) {
     int dirfd = row->dirfd == NONE ? AT_FDCWD : (int)args[row->dirfd];
     int flags = row->flags == NONE ? 0 : (int)args[row->flags];
     bool no_path = row->path != NONE && args[row->path] == 0;
-    struct change wanted = {0};
+    struct change wanted = {.call = call};
     if (is_malformed(row, dirfd, flags, no_path))
         return answer_continue();
     int error = kinds[row->kind].read(call, row->own, &wanted);
@@ -362,23 +376,9 @@ static struct answer change(struct call *call, const struct row *row) {
     return answer;
 }
 
-/* --- calls that change the rules, and go on --- */
-
-static bool changes_rules(const struct call *call) {
-    switch (call->data->nr) {
-    case __NR_umask:
-        target_umask_changes(call, (mode_t)call->data->args[0]);
-        return true;
-    case __NR_landlock_restrict_self:
-        atomic_store(&call->supervisor->own_domain, true);
-        return true;
-    default:
-        return false;
-    }
-}
-
 bool broker_objects(struct call *call, struct answer *answer) {
-    if (changes_rules(call)) {
+    if (call->data->nr == __NR_umask) {
+        target_umask_changes(call, (mode_t)call->data->args[0]);
         *answer = answer_continue();
         return true;
     }

@@ -1,6 +1,6 @@
 /*
- * open, openat, creat. A file that is missing is created here and handed over; what exists is opened by the
- * kernel, unless that is going to refuse it.
+ * open, openat, creat. What the kernel would not open for the command itself (landlock.h) is opened here and
+ * handed over: a file that is missing is created (this file), one that exists is opened (opening.c).
  */
 #include "exec/broker.h"
 
@@ -10,33 +10,28 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "exec/explain.h"
-#include "exec/statx.h"
+#include "exec/opening.h"
+#include "exec/refusal.h"
 #include "exec/target.h"
 #include "exec/walk.h"
 
+#define CREATE "file-write-create"
+
 /* Names that come and go while they are looked at. */
-#define ATTEMPTS 8
+#define ATTEMPTS 64
 
 /* What openat2(2) takes; open(2) ignores the rest. O_LARGEFILE is always on. */
 #define KNOWN_FLAGS                                                                                          \
     (O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_SYNC | O_DSYNC |          \
      O_ASYNC | O_DIRECT | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH | O_TMPFILE)
-
-struct opening {
-    int dirfd;
-    uint64_t address;
-    int flags;
-    mode_t mode;
-    char path[PATH_MAX];
-};
 
 static bool take_registers(const struct seccomp_data *data, struct opening *out) {
     const __u64 *args = data->args;
@@ -69,14 +64,6 @@ static bool take_registers(const struct seccomp_data *data, struct opening *out)
     return true;
 }
 
-static bool writes(const struct opening *opening) {
-    return (opening->flags & O_ACCMODE) != O_RDONLY || (opening->flags & O_TRUNC) != 0;
-}
-
-static bool makes_unnamed(const struct opening *opening) {
-    return (opening->flags & O_TMPFILE) == O_TMPFILE;
-}
-
 static bool follows(const struct opening *opening) {
     bool new_only = (opening->flags & O_CREAT) != 0 && (opening->flags & O_EXCL) != 0;
     return !new_only && (opening->flags & O_NOFOLLOW) == 0;
@@ -84,106 +71,47 @@ static bool follows(const struct opening *opening) {
 
 /* --- what exists --- */
 
-/* What a denied path is covered with. */
-static bool is_mask(int fd) {
-    struct file_facts facts;
-    return file_facts_of(fd, &facts) == 0 && facts.mount_root && (facts.mode & 07777) == 0 &&
-           is_on_read_only_mount(fd);
-}
-
-/* An open of the very object, by a path that follows nothing but our own descriptor: 0 or the kernel's errno.
- */
-static int try_open(const struct opening *opening, int object) {
-    char own[32];
-    int flags = opening->flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW);
-    snprintf(own, sizeof own, "/proc/self/fd/%d", object);
-    cleanup_fd int fd = open(own, flags | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, opening->mode);
-    return fd < 0 ? errno : 0;
-}
-
-/* The answer where the kernel is expected to refuse; where it does not, or for another reason, it is asked by
- * the command itself. */
-static struct answer expect_refusal(struct call *call, const struct opening *opening, const char *operation,
-                                    int object) {
-    int error = try_open(opening, object);
-    bool refused = error == EROFS || error == EACCES || error == EPERM;
-    return refused ? explain_object(call, operation, object, error) : answer_continue();
-}
-
-static struct answer open_object(struct call *call, const struct opening *opening, int object) {
-    struct stat facts;
-    if (fstat(object, &facts) != 0)
-        return answer_continue();
-    bool reads = (call->supervisor->payload->supervision & SUPERVISE_READS) != 0 && !writes(opening);
-    /* A read-only mount refuses to write to regular files only; a directory is EISDIR everywhere. */
-    if (writes(opening) && S_ISREG(facts.st_mode) && is_on_read_only_mount(object))
-        return expect_refusal(call, opening, "file-write-data", object);
-    if (reads && (S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode)) && is_mask(object))
-        return expect_refusal(call, opening, "file-read-data", object);
-    return answer_continue();
-}
-
 /* A folder on the way could not be searched. In procfs that depends on who looks: the kernel tells. */
 static struct answer refused_on_the_way(struct call *call, const struct opening *opening,
                                         const struct place *place) {
     struct statfs volume;
     if (place->parent < 0 || fstatfs(place->parent, &volume) != 0 || volume.f_type == PROC_SUPER_MAGIC)
         return answer_continue();
-    if ((opening->flags & O_CREAT) != 0 || makes_unnamed(opening))
-        return explain_place(call, "file-write-create", place, EACCES);
-    if (writes(opening))
+    if (opening_creates(opening) || opening_is_unnamed(opening))
+        return explain_place(call, CREATE, place, EACCES);
+    if (opening_writes(opening))
         return explain_place(call, "file-write-data", place, EACCES);
     return is_mask(place->parent) ? explain_place(call, "file-read-data", place, EACCES) : answer_continue();
 }
 
 static struct answer open_existing(struct call *call, const struct opening *opening) {
     struct place place;
-    struct answer answer = answer_continue();
     cleanup_fd int object = walk_to_object(call, opening->dirfd, opening->path, follows(opening), &place);
+    struct answer answer = opening_writes(opening) ? answer_errno(-object) : answer_continue();
     if (object == -EACCES)
         answer = refused_on_the_way(call, opening, &place);
-    else if (object >= 0 && !makes_unnamed(opening))
-        answer = open_object(call, opening, object);
-    else if (object >= 0 && is_on_read_only_mount(object))
-        answer = expect_refusal(call, opening, "file-write-create", object);
+    else if (object >= 0)
+        answer = opening_is_unnamed(opening) ? opening_unnamed(call, opening, object)
+                                             : opening_object(call, opening, object, &place);
     place_clear(&place);
     return answer;
 }
 
 /* --- what is missing --- */
 
-/* What was made in vain, if it still is what the path leads to. */
-static void remove_again(struct call *call, const struct opening *opening, int fd) {
-    struct place place;
-    struct stat made;
-    struct stat found;
-    bool there = walk_to_place(call, opening->dirfd, opening->path, follows(opening), &place) == 0;
-    if (there && fstat(fd, &made) == 0 &&
-        fstatat(place.parent, place.name, &found, AT_SYMLINK_NOFOLLOW) == 0 && made.st_ino == found.st_ino &&
-        made.st_dev == found.st_dev)
-        unlinkat(place.parent, place.name, 0);
-    place_clear(&place);
-}
-
-/*
- * Gives the command the new file. The number is not sent along at once (SECCOMP_ADDFD_FLAG_SEND): the command
- * would run on while our copy is still open, and find the file locked (flock(2)) or busy (ETXTBSY) after it
- * closed its own.
- */
-static struct answer hand_over(struct call *call, const struct opening *opening, int fd) {
-    struct seccomp_notif_addfd addition = {
-        .id = call->id, .srcfd = (unsigned)fd, .newfd_flags = (unsigned)(opening->flags & O_CLOEXEC)};
-    int number;
-    do
-        number = ioctl(call->supervisor->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addition);
-    while (number < 0 && errno == EINTR);
-    if (number >= 0)
-        return answer_value(number);
-    int error = errno;
+/* A new file, where the rules allowed it. */
+static struct answer give_made(struct call *call, const struct opening *opening, int fd,
+                               struct refusal *judged) {
+    if (is_object_refused_by_now(call, RULE_CREATE, fd, judged)) {
+        remove_made(call, fd);
+        return explain_refusal(call, CREATE, judged);
+    }
+    note_path(call, judged->path);
+    struct answer answer = opening_hand_over(call, opening, fd);
     /* EMFILE: the kernel would have said so before it made a file. ENOENT: the caller was killed. */
-    if (error != ENOENT)
-        remove_again(call, opening, fd);
-    return answer_errno(error);
+    if (answer.value < 0 && answer.value != -ENOENT)
+        remove_made(call, fd);
+    return answer;
 }
 
 static int create_at(const struct call *call, const struct opening *opening, int folder, const char *path,
@@ -208,12 +136,15 @@ static bool open_occupied(struct call *call, const struct opening *opening, cons
     cleanup_fd int object = place_open(place);
     if (object == -ENOENT)
         return false;
+    *answer = answer_errno(object < 0 ? -object : EACCES);
     if (object >= 0 && fstat(object, &facts) == 0) {
         if (S_ISLNK(facts.st_mode) && follows(opening)) {
+            /* One that was reached by a descriptor is not followed. */
+            *answer = answer_errno(ELOOP);
             *follow = true;
-            return false;
+            return place->name[0] == '\0';
         }
-        *answer = open_object(call, opening, object);
+        *answer = opening_object(call, opening, object, place);
     }
     return true;
 }
@@ -223,53 +154,83 @@ static bool is_for_folder(const struct place *place) {
     return strchr(place->name, '/') != NULL;
 }
 
-/* One attempt. False: look again. */
-static bool open_at(struct call *call, const struct opening *opening, const struct place *place, bool *follow,
-                    struct answer *answer) {
-    if (is_left_to_kernel(call, place->parent) || is_for_folder(place))
-        return true;
-    cleanup_fd int fd = create_file(call, opening, place);
-    if (fd == -EEXIST && (opening->flags & O_EXCL) == 0)
+/* No file of that name may be made; what is there already is another thing. */
+static bool open_refused(struct call *call, const struct opening *opening, const struct place *place,
+                         const struct refusal *refusal, bool *follow, struct answer *answer) {
+    struct stat facts;
+    bool exists = fstatat(place->parent, place->name, &facts, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) == 0;
+    if (exists && (opening->flags & O_EXCL) == 0)
         return open_occupied(call, opening, place, follow, answer);
-    *answer = fd >= 0 ? hand_over(call, opening, fd) : explain_place(call, "file-write-create", place, -fd);
+    *answer = exists ? answer_errno(EEXIST) : explain_refusal(call, CREATE, refusal);
     return true;
 }
 
+/* One attempt. False: look again. */
+static bool open_at(struct call *call, const struct opening *opening, const struct place *place, bool *follow,
+                    struct answer *answer) {
+    struct refusal refusal;
+    *answer = answer_continue();
+    if (is_for_folder(place))
+        return true;
+    if (is_refused_place(call, RULE_CREATE, place, &refusal))
+        return open_refused(call, opening, place, &refusal, follow, answer);
+    cleanup_fd int fd = create_file(call, opening, place);
+    if (fd == -EEXIST && (opening->flags & O_EXCL) == 0)
+        return open_occupied(call, opening, place, follow, answer);
+    *answer = fd >= 0 ? give_made(call, opening, fd, &refusal) : explain_place(call, CREATE, place, -fd);
+    return true;
+}
+
+/* The real path of what a text without symlinks on its way names. False: it is to be found by walking. */
+static bool direct_path(const struct opening *opening, int folder, char *into, size_t size) {
+    const char *text = opening->path;
+    if (text[0] == '/') {
+        snprintf(into, size, "%s", text);
+        return path_is_normal(into);
+    }
+    while (text[0] == '.' && text[1] == '/')
+        text += 2;
+    if (!object_path(folder, into, size) || into[0] != '/')
+        return false;
+    size_t length = strlen(into);
+    snprintf(into + length, size - length, "%s%s", into[1] == '\0' ? "" : "/", text);
+    return path_is_normal(into);
+}
+
 /*
- * The usual case in one step: a new file, and no symlink on the way. The new file, or -1: not so, or not to
- * be made here; then it is looked at step by step.
+ * The usual case in one step: a new file, and no symlink on the way. True: *answer is there; false: not so,
+ * or not to be made; then it is looked at step by step.
  */
-static int create_directly(struct call *call, const struct opening *opening) {
-    size_t length = strlen(opening->path);
+static bool create_directly(struct call *call, const struct opening *opening, struct answer *answer) {
+    struct refusal judged;
     bool absolute = opening->path[0] == '/';
-    if (length == 0 || opening->path[length - 1] == '/' || atomic_load(&call->supervisor->own_domain))
-        return -1;
     cleanup_fd int folder = absolute ? -1 : target_folder(call, opening->dirfd);
-    if (!absolute && folder < 0)
-        return -1;
-    int fd = create_at(call, opening, absolute ? call->supervisor->root : folder, opening->path,
-                       absolute ? RESOLVE_IN_ROOT : 0);
-    return fd < 0 ? -1 : fd;
+    if ((!absolute && folder < 0) || !direct_path(opening, folder, judged.path, sizeof judged.path) ||
+        is_refused_path(call, RULE_CREATE, &judged))
+        return false;
+    cleanup_fd int fd = create_at(call, opening, absolute ? call->supervisor->root : folder, opening->path,
+                                  absolute ? RESOLVE_IN_ROOT : 0);
+    if (fd < 0)
+        return false;
+    *answer = give_made(call, opening, fd, &judged);
+    return true;
 }
 
 /* With O_CREAT: a symlink at the end is followed when it is found to be there, also one that leads nowhere
  * yet. */
 static struct answer open_or_create(struct call *call, const struct opening *opening) {
-    struct answer answer = answer_continue();
-    cleanup_fd int made = create_directly(call, opening);
-    if (made >= 0)
-        return hand_over(call, opening, made);
+    struct answer answer = answer_errno(EAGAIN);
     bool follow = false;
-    bool done = false;
+    bool done = create_directly(call, opening, &answer);
     for (int i = 0; i < ATTEMPTS && !done; i++) {
         struct place place;
         int error = walk_to_place(call, opening->dirfd, opening->path, follow, &place);
-        if (error == EACCES)
-            answer = refused_on_the_way(call, opening, &place);
+        if (error != 0)
+            answer = error == EACCES ? refused_on_the_way(call, opening, &place) : answer_errno(error);
         done = error != 0 || open_at(call, opening, &place, &follow, &answer);
         place_clear(&place);
     }
-    return answer;
+    return done ? answer : answer_errno(EAGAIN);
 }
 
 /* --- */
@@ -287,12 +248,12 @@ static bool decides_itself(const struct opening *opening) {
 }
 
 static struct answer answer_opening(struct call *call, struct opening *opening) {
-    bool creates = (opening->flags & O_CREAT) != 0;
+    bool creates = opening_creates(opening);
     if (decides_itself(opening))
         return answer_continue();
     int error = target_read_path(call, opening->address, opening->path, sizeof opening->path);
     if (error == EPERM)
-        return creates ? answer_errno(EACCES) : answer_continue();
+        return creates || opening_writes(opening) ? answer_errno(EACCES) : answer_continue();
     if (error != 0)
         return answer_errno(error);
     return creates ? open_or_create(call, opening) : open_existing(call, opening);

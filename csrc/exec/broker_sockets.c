@@ -2,16 +2,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "exec/bind_inside.h"
 #include "exec/explain.h"
+#include "exec/refusal.h"
 #include "exec/socket_address.h"
 #include "exec/waiting.h"
 #include "exec/walk.h"
+
+#ifndef SIOCUNIXFILE
+#define SIOCUNIXFILE (SIOCPROTOPRIVATE + 0) /* linux/un.h, which does not go with sys/un.h */
+#endif
+
+#define BIND "network-bind"
 
 /* connect(2) that may wait: a stream's, unless its description says otherwise. */
 static bool may_wait(int socket, const struct socket_kind *kind) {
@@ -75,13 +83,39 @@ static bool is_of_domain(struct call *call, int fd, int domain) {
     return socket >= 0 && socket_kind_of(socket, &kind) == 0 && kind.domain == domain;
 }
 
+/* Where a socket came to be bound (unix(7) has no word of it; Linux 4.13): O_PATH; or -1. */
+static int file_of(int socket) {
+    return ioctl(socket, SIOCUNIXFILE);
+}
+
+/*
+ * The address is walked again when the socket is bound, as its text stays with it: what it came to is judged
+ * as well.
+ */
+static bool is_refused_socket(struct call *call, int socket, const struct place *place,
+                              struct refusal *refusal) {
+    cleanup_fd int file = file_of(socket);
+    bool refused = file < 0 ? is_refused_place(call, RULE_CREATE, place, refusal)
+                            : is_refused_object(call, RULE_CREATE, file, refusal);
+    if (refused && file >= 0)
+        remove_made(call, file);
+    return refused;
+}
+
 static struct answer bind_at(struct call *call, int socket, const struct socket_address *address,
-                             const struct place *place) {
-    int error = bind_inside(call, socket, &address->any, address->length);
-    /* A path through /proc/self: the child that binds is no process of the run. */
-    if (error == ENOENT && !is_on_read_only_mount(place->parent))
-        return answer_continue();
-    return explain_place(call, "network-bind", place, error);
+                             const char *path, const struct place *place) {
+    struct refusal refusal;
+    if (is_refused_place(call, RULE_CREATE, place, &refusal)) {
+        cleanup_fd int object = place_open(place);
+        return object >= 0 ? answer_errno(EADDRINUSE) : explain_refusal(call, BIND, &refusal);
+    }
+    int error = bind_inside(call, socket, address, path, place);
+    if (error != 0)
+        return explain_place(call, BIND, place, error);
+    if (is_refused_socket(call, socket, place, &refusal))
+        return explain_refusal(call, BIND, &refusal);
+    note_place(call, place);
+    return answer_value(0);
 }
 
 static struct answer bind_path(struct call *call, const struct socket_address *address, const char *path) {
@@ -90,11 +124,8 @@ static struct answer bind_path(struct call *call, const struct socket_address *a
     if (socket < 0)
         return answer_errno(-socket);
     int error = walk_to_place(call, AT_FDCWD, path, false, &place);
-    struct answer answer = answer_continue();
-    if (error != 0)
-        answer = explain_place(call, "network-bind", &place, error);
-    else if (!is_left_to_kernel(call, place.parent))
-        answer = bind_at(call, socket, address, &place);
+    struct answer answer =
+        error != 0 ? explain_place(call, BIND, &place, error) : bind_at(call, socket, address, path, &place);
     place_clear(&place);
     return answer;
 }

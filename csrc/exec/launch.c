@@ -22,10 +22,10 @@ static _Noreturn void fail(const char *step, int errnum) {
 }
 
 /*
- * Puts every descriptor at its number in enum launch_fd. Sources are lifted above all targets first, so that
- * none is overwritten before it was copied.
+ * Puts every descriptor at its number in enum launch_fd, bwrap's own file behind them. Sources are lifted
+ * above all targets first, so that none is overwritten before it was copied.
  */
-static int place_descriptors(const struct launch *launch, const struct payload *payload) {
+static int place_descriptors(const struct launch *launch, const struct payload *payload, int *bwrap) {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     int first_free = LAUNCH_FD_FIRST_MASK + (int)payload->mask_count;
     const struct {
@@ -42,11 +42,12 @@ static int place_descriptors(const struct launch *launch, const struct payload *
         {launch->start_fds[START_FD_STDOUT], LAUNCH_FD_STDOUT},
         {launch->start_fds[START_FD_STDERR], LAUNCH_FD_STDERR},
         {launch->start_fds[START_FD_PAYLOAD], LAUNCH_FD_PAYLOAD},
+        {*bwrap, first_free},
     };
     enum { FIXED = sizeof fixed / sizeof fixed[0] };
     int lifted[FIXED];
     for (int i = 0; i < FIXED; i++)
-        if ((lifted[i] = fcntl(fixed[i].source, F_DUPFD_CLOEXEC, first_free)) < 0)
+        if ((lifted[i] = fcntl(fixed[i].source, F_DUPFD_CLOEXEC, first_free + 1)) < 0)
             return errno;
     for (int i = 0; i < FIXED; i++)
         if (dup2(lifted[i], fixed[i].target) < 0)
@@ -54,7 +55,11 @@ static int place_descriptors(const struct launch *launch, const struct payload *
     for (int target = LAUNCH_FD_FIRST_MASK; target < first_free; target++)
         if (dup2(0, target) < 0)
             return errno;
-    return syscall(SYS_close_range, (unsigned)first_free, ~0u, 0u) == 0 ? 0 : errno;
+    *bwrap = first_free;
+    if (fcntl(first_free, F_SETFD, FD_CLOEXEC) != 0 ||
+        syscall(SYS_close_range, (unsigned)first_free + 1, ~0u, 0u) != 0)
+        return errno;
+    return 0;
 }
 
 /*
@@ -87,12 +92,16 @@ static _Noreturn void child_main(const struct launch *launch) {
         fail("entering the session's namespaces", errnum);
     if (launch->namespaces != NULL && unshare_mounts() != 0)
         fail("making a mount namespace", errno);
+    /* Its name may be covered by the plan. */
+    int bwrap = open(payload.bwrap, O_PATH | O_CLOEXEC);
+    if (bwrap < 0)
+        fail(payload.bwrap, errno);
     char text[AGENT_TEXT_MAX];
     if (launch->mount_plan && run_mounts_make(&payload, text, sizeof text) != 0) {
         dprintf(LAUNCH_FD_DIAGNOSTICS, "%s\n", text);
         _exit(125);
     }
-    if ((errnum = place_descriptors(launch, &payload)) != 0)
+    if ((errnum = place_descriptors(launch, &payload, &bwrap)) != 0)
         fail("placing descriptors", errnum);
     /* bwrap reads --args from the descriptor's offset on. */
     if (lseek(LAUNCH_FD_ARGUMENTS, (off_t)payload.arguments_offset, SEEK_SET) < 0)
@@ -101,6 +110,7 @@ static _Noreturn void child_main(const struct launch *launch) {
     char *const argv[] = {words[0], words[1], words[2], words[3], words[4], words[5], NULL};
     char *const envp[] = {NULL};
     execve(payload.bwrap, argv, envp);
+    syscall(SYS_execveat, bwrap, "", argv, envp, AT_EMPTY_PATH);
     fail(payload.bwrap, errno);
 }
 

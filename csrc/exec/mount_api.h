@@ -1,6 +1,6 @@
 /*
- * The kernel's mount calls by descriptor: open_tree and move_mount (Linux 5.2), mount_setattr (5.12). Numbers
- * and flags of linux/mount.h, which does not go with the C library's own header.
+ * The kernel's mount calls by descriptor: open_tree, move_mount and fsopen (Linux 5.2), mount_setattr (5.12).
+ * Numbers and flags of linux/mount.h, which does not go with the C library's own header.
  */
 #ifndef OS_SANDBOX_EXEC_MOUNT_API_H
 #define OS_SANDBOX_EXEC_MOUNT_API_H
@@ -27,5 +27,8 @@ int tree_attach(int tree, int fd);
 
 /* Sets attributes, on the tree or mount of fd and with recursive on all below it. 0, or -1 with errno. */
 int tree_restrict(int fd, uint64_t attributes, bool recursive);
+
+/* A new tmpfs whose root has the mode, nosuid, nodev and noexec, attached nowhere yet. -1 with errno. */
+int tree_make_tmpfs(unsigned mode);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAYLOAD_MAGIC 0x32504f53u /* "SOP2" */
+#define PAYLOAD_MAGIC 0x33504f53u /* "SOP3" */
 
 struct writer {
     char *data;
@@ -49,6 +49,26 @@ static void put_string(struct writer *out, const char *string) {
     put_bytes(out, string, length + 1);
 }
 
+static void put_mounts(struct writer *out, const struct payload_mount *mounts, size_t count) {
+    put_u32(out, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        put_u32(out, mounts[i].kind);
+        put_u64(out, mounts[i].device);
+        put_u64(out, mounts[i].inode);
+        put_string(out, mounts[i].path);
+    }
+}
+
+static void put_rules(struct writer *out, const struct payload_rule *rules, size_t count) {
+    put_u32(out, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        put_u32(out, rules[i].kind);
+        put_u32(out, rules[i].glob);
+        put_string(out, rules[i].path);
+        put_string(out, rules[i].why);
+    }
+}
+
 static void put_strings(struct writer *out, char *const *strings, size_t count) {
     put_u32(out, (uint32_t)count);
     for (size_t i = 0; i < count; i++)
@@ -72,13 +92,8 @@ void *payload_encode(const struct payload *payload, size_t *size) {
         put_u64(&out, payload->limits[i].hard);
     }
     put_u32(&out, payload->root_writable);
-    put_u32(&out, (uint32_t)payload->mount_count);
-    for (size_t i = 0; i < payload->mount_count; i++) {
-        put_u32(&out, payload->mounts[i].kind);
-        put_u64(&out, payload->mounts[i].device);
-        put_u64(&out, payload->mounts[i].inode);
-        put_string(&out, payload->mounts[i].path);
-    }
+    put_mounts(&out, payload->mounts, payload->mount_count);
+    put_mounts(&out, payload->later, payload->later_count);
     put_strings(&out, payload->read_denied, payload->read_denied_count);
     put_strings(&out, payload->write_denied, payload->write_denied_count);
     put_u32(&out, payload->supervision);
@@ -87,6 +102,11 @@ void *payload_encode(const struct payload *payload, size_t *size) {
         put_string(&out, payload->reasons[i].path);
         put_string(&out, payload->reasons[i].why);
     }
+    put_rules(&out, payload->rules, payload->rule_count);
+    put_u64(&out, payload->freed_names);
+    put_u32(&out, payload->allow_git_config);
+    put_string(&out, payload->common_dir == NULL ? "" : payload->common_dir);
+    put_string(&out, payload->worktree == NULL ? "" : payload->worktree);
     put_strings(&out, payload->unix_sockets, payload->unix_socket_count);
     put_u32(&out, (uint32_t)payload->arguments_size);
     put_bytes(&out, payload->arguments, payload->arguments_size);
@@ -163,6 +183,36 @@ static char **take_strings(struct cursor *in, size_t *count) {
     return strings;
 }
 
+static struct payload_mount *take_mounts(struct cursor *in, size_t *count) {
+    *count = take_count(in, 2 * sizeof(uint32_t) + 2 * sizeof(uint64_t) + 1);
+    struct payload_mount *mounts = calloc(*count + 1, sizeof *mounts);
+    if (mounts == NULL)
+        in->failed = true;
+    for (size_t i = 0; !in->failed && i < *count; i++) {
+        mounts[i].kind = take_u32(in);
+        mounts[i].device = take_u64(in);
+        mounts[i].inode = take_u64(in);
+        mounts[i].path = take_string(in);
+        if (mounts[i].kind >= MOUNT_KINDS)
+            in->failed = true;
+    }
+    return mounts;
+}
+
+static struct payload_rule *take_rules(struct cursor *in, size_t *count) {
+    *count = take_count(in, 4 * sizeof(uint32_t) + 2);
+    struct payload_rule *rules = calloc(*count + 1, sizeof *rules);
+    if (rules == NULL)
+        in->failed = true;
+    for (size_t i = 0; !in->failed && i < *count; i++) {
+        rules[i].kind = take_u32(in);
+        rules[i].glob = take_u32(in);
+        rules[i].path = take_string(in);
+        rules[i].why = take_string(in);
+    }
+    return rules;
+}
+
 int payload_decode(const void *data, size_t size, struct payload *out) {
     struct cursor in = {.data = data, .size = size};
     *out = (struct payload){0};
@@ -184,18 +234,8 @@ int payload_decode(const void *data, size_t size, struct payload *out) {
         out->limits[i].hard = take_u64(&in);
     }
     out->root_writable = take_u32(&in);
-    out->mount_count = take_count(&in, 2 * sizeof(uint32_t) + 2 * sizeof(uint64_t) + 1);
-    out->mounts = calloc(out->mount_count + 1, sizeof *out->mounts);
-    if (out->mounts == NULL)
-        in.failed = true;
-    for (size_t i = 0; !in.failed && i < out->mount_count; i++) {
-        out->mounts[i].kind = take_u32(&in);
-        out->mounts[i].device = take_u64(&in);
-        out->mounts[i].inode = take_u64(&in);
-        out->mounts[i].path = take_string(&in);
-        if (out->mounts[i].kind >= MOUNT_KINDS)
-            in.failed = true;
-    }
+    out->mounts = take_mounts(&in, &out->mount_count);
+    out->later = take_mounts(&in, &out->later_count);
     out->read_denied = take_strings(&in, &out->read_denied_count);
     out->write_denied = take_strings(&in, &out->write_denied_count);
     out->supervision = take_u32(&in);
@@ -207,6 +247,11 @@ int payload_decode(const void *data, size_t size, struct payload *out) {
         out->reasons[i].path = take_string(&in);
         out->reasons[i].why = take_string(&in);
     }
+    out->rules = take_rules(&in, &out->rule_count);
+    out->freed_names = take_u64(&in);
+    out->allow_git_config = take_u32(&in);
+    out->common_dir = take_string(&in);
+    out->worktree = take_string(&in);
     out->unix_sockets = take_strings(&in, &out->unix_socket_count);
     out->arguments_size = take_u32(&in);
     out->arguments_offset = in.at;
@@ -225,6 +270,8 @@ void payload_release(struct payload *payload) {
     free(payload->read_denied);
     free(payload->write_denied);
     free(payload->reasons);
+    free(payload->later);
+    free(payload->rules);
     free(payload->unix_sockets);
     *payload = (struct payload){0};
 }

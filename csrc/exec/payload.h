@@ -18,6 +18,19 @@ struct payload_mount {
     const char *path;
 };
 
+/* A denial that the supervisor holds, by name; what is there at the start is mounted as well. */
+struct payload_rule {
+    uint32_t kind;    /* enum payload_rule_kind */
+    uint32_t glob;    /* the path is a pattern of base/glob.h; else it is real as far as it exists */
+    const char *path; /* absolute; the rule holds for everything below it, too */
+    const char *why;
+};
+
+enum payload_rule_kind {
+    PAYLOAD_DENY_WRITE,
+    PAYLOAD_DENY_READ, /* and with it writing */
+};
+
 struct payload_limit {
     uint32_t resource;
     uint64_t soft;
@@ -33,6 +46,7 @@ enum supervision {
     SUPERVISE_READS = 1u << 2,      /* opens for reading are looked at, too */
     SUPERVISE_OPTIONAL = 1u << 3,   /* a probe: what cannot be had here is told, and no failure */
     SUPERVISE_UNFILTERED = 1u << 4, /* this kernel has no filters either */
+    SUPERVISE_QUIETLY = 1u << 5,    /* nothing is reported */
 };
 
 /* Why a path is denied, as a violation says it. */
@@ -62,6 +76,16 @@ struct payload {
     uint32_t supervision; /* enum supervision */
     struct payload_reason *reasons;
     size_t reason_count;
+    struct payload_rule *rules;
+    size_t rule_count;
+    uint64_t freed_names; /* rows of policy/protected_names.h that allowProtected frees, as bits */
+    uint32_t allow_git_config;
+    const char
+        *common_dir; /* of the linked worktree at the cwd: what a commit needs of it may be written; "" */
+    const char *worktree; /* that one's name below common_dir/worktrees; "" */
+    struct payload_mount
+        *later; /* masks for denied paths that are not there yet; device and inode mean nothing */
+    size_t later_count;
     char **unix_sockets; /* where a command may connect: absolute paths, folders, or globs (base/glob.h) */
     size_t unix_socket_count;
     uint32_t mask_count;   /* how many descriptors from LAUNCH_FD_FIRST_MASK on bwrap wants */

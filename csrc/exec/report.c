@@ -270,6 +270,8 @@ static void queue_violation(struct report *report, struct seen *seen, const stru
 }
 
 void report_denial(struct report *report, const struct call *call, const struct denial *denial) {
+    if ((report->payload->supervision & SUPERVISE_QUIETLY) != 0)
+        return;
     uint64_t hash = hash_denial(report->key, denial);
     pthread_mutex_lock(&report->lock);
     struct seen *seen = count_denial(report, hash, denial);
@@ -286,6 +288,18 @@ void report_denial(struct report *report, const struct call *call, const struct 
     queue_violation(report, seen, denial, ids.process, name);
     report->writers--;
     pthread_cond_signal(&report->written);
+    pthread_mutex_unlock(&report->lock);
+}
+
+void report_found(struct report *report, const char *path, const char *operation, const char *why) {
+    struct denial denial = {.operation = operation, .path = path, .why = why};
+    if ((report->payload->supervision & SUPERVISE_QUIETLY) != 0)
+        return;
+    uint64_t hash = hash_denial(report->key, &denial);
+    pthread_mutex_lock(&report->lock);
+    struct seen *seen = count_denial(report, hash, &denial);
+    if (seen != NULL)
+        queue_violation(report, seen, &denial, getpid(), "os-sandbox");
     pthread_mutex_unlock(&report->lock);
 }
 

@@ -29,8 +29,12 @@ struct denial {
 /* events: the pipe's write end, non-blocking, for a process that ignores SIGPIPE. NULL: out of memory. */
 struct report *report_new(int events, const struct payload *payload);
 
-/* A refusal of the call's process. */
+/* A refusal of the call's process. Nothing with SUPERVISE_QUIETLY. */
 void report_denial(struct report *report, const struct call *call, const struct denial *denial);
+
+/* What was taken out at the end of the run, when nobody is left who made it: told as the supervisor's own.
+ * Nothing with SUPERVISE_QUIETLY. */
+void report_found(struct report *report, const char *path, const char *operation, const char *why);
 
 /* Writes what is queued, as far as the pipe takes it. True: there is more, poll(2) events for POLLOUT. */
 bool report_flush(struct report *report);

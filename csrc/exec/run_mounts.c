@@ -2,50 +2,62 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "exec/mount_api.h"
 #include "exec/mount_check.h"
 #include "exec/session_tree.h"
+#include "exec/skeleton.h"
+#include "exec/statx.h"
 
 static int failed(char *text, size_t text_size, const char *path) {
     snprintf(text, text_size, "%s: cannot be mounted: %s", path, strerror(errno));
     return -1;
 }
 
-/*
- * A copy of the tree at the planned file, as it is before everything becomes read-only: file systems mounted
- * below a write root keep what they are. No write root of a plan lies inside another, so the order is of no
- * account.
- */
-static int take_root(const struct payload_mount *mount, char *text, size_t text_size) {
-    cleanup_fd int fd = mount_point_open_planned(mount, text, text_size);
-    if (fd < 0)
-        return -1;
-    int tree = tree_clone_fd(fd, true);
-    if (tree >= 0 && tree_restrict(tree, MOUNT_ATTRIBUTE_NOSUID | MOUNT_ATTRIBUTE_NODEV, true) != 0)
-        close_fd(&tree);
-    return tree < 0 ? failed(text, text_size, mount->path) : tree;
+/* What the plan's mounts need before the first of them covers anything. */
+struct taken {
+    int tree;      /* a copy of what is to be mounted; -1: it is made when its turn comes */
+    size_t around; /* the nearest mount of the plan around this one; itself: none */
+};
+
+struct run_mounts {
+    const struct payload *payload;
+    struct taken *taken;         /* as many as there are mounts */
+    struct skeleton_hole *holes; /* the mounts right below a skeleton's */
+    size_t hole_count;
+};
+
+/* A copy of the tree at a file, with all that is mounted in it, as the plan wants it. */
+static int copy_tree(enum mount_kind kind, int fd) {
+    /* File systems mounted below a write root keep what they are. */
+    uint64_t attributes = MOUNT_ATTRIBUTE_NOSUID | MOUNT_ATTRIBUTE_NODEV;
+    if (kind == MOUNT_READ_ONLY)
+        attributes |= MOUNT_ATTRIBUTE_READ_ONLY;
+    cleanup_fd int tree = tree_clone_fd(fd, true);
+    return tree < 0 || tree_restrict(tree, attributes, true) != 0 ? -1 : steal_fd(&tree);
 }
 
-/* What is to be put over the file of fd; roots were taken before. */
-static int make_tree(const struct payload_mount *mount, int fd) {
-    cleanup_fd int tree = -1;
-    switch ((enum mount_kind)mount->kind) {
+/* What is to be put over the file of fd. */
+static int make_tree(enum mount_kind kind, int fd) {
+    switch (kind) {
     case MOUNT_MASK_DIR:
         return tree_clone(SESSION_MASK_DIR, false);
     case MOUNT_MASK_FILE:
         return tree_clone(SESSION_MASK_FILE, false);
     case MOUNT_READ_ONLY:
-        tree = tree_clone_fd(fd, true);
-        return tree < 0 || tree_restrict(tree, MOUNT_ATTRIBUTE_READ_ONLY, true) != 0 ? -1 : steal_fd(&tree);
+        return copy_tree(kind, fd);
     case MOUNT_PIN:
         return tree_clone_fd(fd, true);
-    case MOUNT_WRITABLE:
+    case MOUNT_WRITABLE:   /* taken before everything became read-only */
+    case MOUNT_MASK_HOLES: /* and before anything was covered */
     case MOUNT_KINDS:
         break;
     }
@@ -53,13 +65,111 @@ static int make_tree(const struct payload_mount *mount, int fd) {
     return -1;
 }
 
-static int put_mount(const struct payload_mount *mount, int root, char *text, size_t text_size) {
+static bool masks(const struct payload_mount *mount) {
+    return mount->kind == MOUNT_MASK_DIR || mount->kind == MOUNT_MASK_FILE || mount->kind == MOUNT_MASK_HOLES;
+}
+
+/* Parents come before what lies below them: the last one that fits is the nearest. */
+static size_t find_around(const struct payload *payload, size_t number) {
+    const char *path = payload->mounts[number].path;
+    for (size_t i = number; i-- > 0;)
+        if (path_is_within(path, payload->mounts[i].path))
+            return i;
+    return number;
+}
+
+static bool is_hole(const struct run_mounts *mounts, size_t number) {
+    size_t around = mounts->taken[number].around;
+    return around != number && mounts->payload->mounts[around].kind == MOUNT_MASK_HOLES;
+}
+
+static void find_arounds(struct run_mounts *mounts) {
+    const struct payload *payload = mounts->payload;
+    bool any_holes = false;
+    for (size_t i = 0; i < payload->mount_count; i++) {
+        any_holes = any_holes || payload->mounts[i].kind == MOUNT_MASK_HOLES;
+        mounts->taken[i] = (struct taken){.tree = -1, .around = any_holes ? find_around(payload, i) : i};
+        if (is_hole(mounts, i))
+            mounts->holes[mounts->hole_count++] =
+                (struct skeleton_hole){.path = payload->mounts[i].path, .region = mounts->taken[i].around};
+    }
+}
+
+/* Of a hole, whether it is a folder: so must its mount point be. */
+static int take_kind(struct run_mounts *mounts, const struct payload_mount *mount, int fd) {
+    struct file_facts facts;
+    if (fd >= 0 && file_facts_of(fd, &facts) != 0)
+        return -1;
+    for (size_t i = 0; i < mounts->hole_count; i++)
+        if (mounts->holes[i].path == mount->path)
+            mounts->holes[i].directory = fd >= 0 ? S_ISDIR(facts.mode) : mount->kind != MOUNT_MASK_FILE;
+    return 0;
+}
+
+/* Write roots, before everything becomes read-only, and holes, before they are covered. */
+static int take_tree(struct run_mounts *mounts, size_t number, char *text, size_t text_size) {
+    const struct payload_mount *mount = &mounts->payload->mounts[number];
+    bool hole = is_hole(mounts, number);
+    if (masks(mount))
+        return hole ? take_kind(mounts, mount, -1) : 0;
+    if (mount->kind != MOUNT_WRITABLE && !hole)
+        return 0;
+    cleanup_fd int fd = hole ? mount_source_open_planned(mount, text, text_size)
+                             : mount_point_open_planned(mount, text, text_size);
+    if (fd < 0)
+        return -1;
+    mounts->taken[number].tree = copy_tree((enum mount_kind)mount->kind, fd);
+    if (mounts->taken[number].tree < 0 || (hole && take_kind(mounts, mount, fd) != 0))
+        return failed(text, text_size, mount->path);
+    return 0;
+}
+
+/* After all holes are known. */
+static int take_skeleton(struct run_mounts *mounts, size_t number, char *text, size_t text_size) {
+    const struct payload_mount *mount = &mounts->payload->mounts[number];
+    if (mount->kind != MOUNT_MASK_HOLES)
+        return 0;
     cleanup_fd int fd = mount_point_open_planned(mount, text, text_size);
     if (fd < 0)
         return -1;
-    cleanup_fd int made = root < 0 ? make_tree(mount, fd) : -1;
-    int tree = root < 0 ? made : root;
-    return tree < 0 || tree_attach(tree, fd) != 0 ? failed(text, text_size, mount->path) : 0;
+    const struct skeleton skeleton = {.folder = fd,
+                                      .path = mount->path,
+                                      .region = number,
+                                      .holes = mounts->holes,
+                                      .hole_count = mounts->hole_count};
+    mounts->taken[number].tree = skeleton_make(&skeleton);
+    return mounts->taken[number].tree < 0 ? failed(text, text_size, mount->path) : 0;
+}
+
+static int take_all(struct run_mounts *mounts, char *text, size_t text_size) {
+    for (size_t i = 0; i < mounts->payload->mount_count; i++)
+        if (take_tree(mounts, i, text, text_size) != 0)
+            return -1;
+    for (size_t i = 0; i < mounts->payload->mount_count; i++)
+        if (take_skeleton(mounts, i, text, text_size) != 0)
+            return -1;
+    return 0;
+}
+
+/* Where a mount goes: the planned file, or for a hole the mount point that its skeleton has. */
+static int open_place(const struct run_mounts *mounts, size_t number, char *text, size_t text_size) {
+    const struct payload_mount *mount = &mounts->payload->mounts[number];
+    if (!is_hole(mounts, number))
+        return mount_point_open_planned(mount, text, text_size);
+    size_t around = mounts->taken[number].around;
+    int fd = skeleton_open(mounts->taken[around].tree, mounts->payload->mounts[around].path, mount->path);
+    return fd < 0 ? failed(text, text_size, mount->path) : fd;
+}
+
+static int put_mount(const struct run_mounts *mounts, size_t number, char *text, size_t text_size) {
+    const struct payload_mount *mount = &mounts->payload->mounts[number];
+    cleanup_fd int place = open_place(mounts, number, text, text_size);
+    if (place < 0)
+        return -1;
+    int taken = mounts->taken[number].tree;
+    cleanup_fd int made = taken < 0 ? make_tree((enum mount_kind)mount->kind, place) : -1;
+    int tree = taken < 0 ? made : taken;
+    return tree < 0 || tree_attach(tree, place) != 0 ? failed(text, text_size, mount->path) : 0;
 }
 
 /* What stays writable: pseudo-terminals, and /proc, where bwrap writes its id maps before it mounts one of
@@ -85,27 +195,20 @@ static int make_tree_read_only(void) {
     return 0;
 }
 
-static int take_roots(const struct payload *payload, int *roots, char *text, size_t text_size) {
-    for (size_t i = 0; i < payload->mount_count; i++) {
-        roots[i] = -1;
-        if (payload->mounts[i].kind == MOUNT_WRITABLE &&
-            (roots[i] = take_root(&payload->mounts[i], text, text_size)) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 int run_mounts_make(const struct payload *payload, char *text, size_t text_size) {
     /* Not freed, nor the descriptors closed: this process becomes bwrap, or ends. */
-    int *roots = calloc(payload->mount_count + 1, sizeof *roots);
-    if (roots == NULL)
+    struct run_mounts mounts = {.payload = payload,
+                                .taken = calloc(payload->mount_count + 1, sizeof *mounts.taken),
+                                .holes = calloc(payload->mount_count + 1, sizeof *mounts.holes)};
+    if (mounts.taken == NULL || mounts.holes == NULL)
         return failed(text, text_size, "/");
-    if (take_roots(payload, roots, text, text_size) != 0)
+    find_arounds(&mounts);
+    if (take_all(&mounts, text, text_size) != 0)
         return -1;
     if (!payload->root_writable && make_tree_read_only() != 0)
         return failed(text, text_size, "/");
     for (size_t i = 0; i < payload->mount_count; i++)
-        if (put_mount(&payload->mounts[i], roots[i], text, text_size) != 0)
+        if (put_mount(&mounts, i, text, text_size) != 0)
             return -1;
     return 0;
 }

@@ -12,7 +12,8 @@
 
 /*
  * Mounts the plan in this mount namespace, a copy of the session's (session_tree.h): everything read-only,
- * then the plan's mounts in their order, each on a descriptor of the planned file. 0, or -1 with the reason
+ * then the plan's mounts in their order, each on a descriptor of the planned file, or of the mount point that
+ * a skeleton (skeleton.h) has for it. 0, or -1 with the reason
  * in text; the process is then good for nothing but an exit.
  */
 int run_mounts_make(const struct payload *payload, char *text, size_t text_size);

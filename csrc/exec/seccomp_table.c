@@ -108,7 +108,6 @@ const struct seccomp_rule seccomp_table[] = {
 
     /* What the supervisor has to know of a process to make calls in its name. */
     {__NR_umask, ALWAYS, NOTIFY(SUPERVISE_PATHS)},
-    {__NR_landlock_restrict_self, ALWAYS, NOTIFY(SUPERVISE_PATHS)},
 
     /* Past this filter: calls made by the kernel's own threads, or with their flags in memory. */
     {__NR_io_uring_setup, ALWAYS, REFUSE(ENOSYS)},
@@ -121,6 +120,10 @@ const struct seccomp_rule seccomp_table[] = {
     {__NR_setxattrat, ALWAYS, REFUSE(ENOSYS)},
     {__NR_removexattrat, ALWAYS, REFUSE(ENOSYS)},
     {__NR_file_setattr, ALWAYS, REFUSE(ENOSYS)},
+
+    /* A domain of its own would be another than that of the supervisor, which makes the process's calls: as
+     * on a kernel where this is switched off. */
+    {__NR_landlock_create_ruleset, ALWAYS, REFUSE(EOPNOTSUPP)},
 
     /* Mounts, roots and namespaces; files past every path. */
     {__NR_mount, ALWAYS, REFUSE(EPERM)},

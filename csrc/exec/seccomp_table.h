@@ -77,8 +77,8 @@ extern const size_t seccomp_table_length;
 #ifndef __NR_mount_setattr
 #define __NR_mount_setattr 442
 #endif
-#ifndef __NR_landlock_restrict_self
-#define __NR_landlock_restrict_self 446
+#ifndef __NR_landlock_create_ruleset
+#define __NR_landlock_create_ruleset 444
 #endif
 #ifndef __NR_fchmodat2
 #define __NR_fchmodat2 452

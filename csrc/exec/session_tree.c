@@ -46,10 +46,15 @@ static int make_read_only(const char *path) {
     return mount(NULL, path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 }
 
+/* By the calls that skeletons are made with: where they are refused there is no session's tree either. */
+static int put_tmpfs(const char *path) {
+    cleanup_fd int tree = tree_make_tmpfs(0755);
+    cleanup_fd int place = open(path, O_PATH | O_CLOEXEC);
+    return tree < 0 || place < 0 ? -1 : tree_attach(tree, place);
+}
+
 static int put_masks(void) {
-    if (mkdir("/dev/shm", 0755) != 0 ||
-        mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755,size=64k") != 0 ||
-        mkdir(SESSION_MASK_DIR, 0) != 0)
+    if (mkdir("/dev/shm", 0755) != 0 || put_tmpfs("/dev/shm") != 0 || mkdir(SESSION_MASK_DIR, 0) != 0)
         return -1;
     cleanup_fd int file = make_file(SESSION_MASK_FILE, 0);
     return file < 0 ? -1 : make_read_only("/dev/shm");

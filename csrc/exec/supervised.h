@@ -3,7 +3,6 @@
 #define OS_SANDBOX_EXEC_SUPERVISED_H
 
 #include <linux/seccomp.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -11,6 +10,7 @@
 #include "exec/payload.h"
 
 struct report;
+struct rules;
 struct umask_cache;
 struct unix_diag;
 struct waiting_calls;
@@ -29,7 +29,7 @@ struct supervisor {
     struct report *report;
     struct umask_cache *umasks;
     struct waiting_calls *waiting;
-    atomic_bool own_domain; /* a process restricted itself (Landlock): allowed path calls go on in its name */
+    struct rules *rules; /* NULL: there are none */
 };
 
 /* One notified call of one thread. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "exec/landlock.h"
 #include "exec/payload.h"
 #include "exec/seccomp_filter.h"
 #include "exec/unix_diag.h"
@@ -50,6 +51,10 @@ enum supervision_result supervision_enter(unsigned supervision, char *text, size
     if ((supervision & SUPERVISE_FILTER) == 0)
         return only_static(text, text_size) == SUPERVISION_UNFILTERED ? SUPERVISION_UNFILTERED
                                                                       : SUPERVISION_HOLDS;
+    /* Where there is none the supervisor decides all the same: the commands' races with it are then its own
+     * to win. Before the filter, which keeps commands from more of it. */
+    if ((supervision & SUPERVISE_PATHS) != 0)
+        (void)landlock_enter();
     /* Before the filter, which refuses its family. */
     cleanup_fd int unix_diag = unix_diag_open();
     int errnum = seccomp_filter_install(supervision, &listener);

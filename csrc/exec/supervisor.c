@@ -24,6 +24,7 @@
 #include "exec/capabilities.h"
 #include "exec/passfd.h"
 #include "exec/report.h"
+#include "exec/rules.h"
 #include "exec/settle.h"
 #include "exec/target.h"
 #include "exec/unix_diag.h"
@@ -40,6 +41,9 @@
 enum { SUPERVISOR_DONE = 0, SUPERVISOR_BROKEN = 125 };
 
 enum { FD_STAGE = 3, FD_PAYLOAD, FD_EVENTS, FD_FIRST_FREE };
+
+/* The agent is gone: the run is to end, and what rules_finish() does is still to be done. */
+#define ORPHANED_SIGNAL SIGHUP
 
 static void interrupt_only(int number) {
     (void)number;
@@ -71,6 +75,15 @@ static void limit_descriptors(void) {
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
+/* The command's limit of a file's size is kept (broker_objects.c); ours must not come before it. */
+static void lift_size_limit(void) {
+    struct rlimit size;
+    if (getrlimit(RLIMIT_FSIZE, &size) != 0)
+        return;
+    size.rlim_cur = size.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &size);
+}
+
 /*
  * What the agent has set up for itself must not act here, nor more than a command's rights. Not dumpable:
  * where commands see the outer /proc, what is open here must be closed to them (proc(5)), also in children
@@ -78,18 +91,21 @@ static void limit_descriptors(void) {
  */
 static int set_up_process(const struct supervisor_start *start, pid_t agent) {
     struct sigaction interrupt = {.sa_handler = interrupt_only};
-    sigset_t none;
-    sigemptyset(&none);
-    if (prctl(PR_SET_DUMPABLE, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != agent ||
-        take_descriptors(start) != 0 || capabilities_keep(CAPABILITIES_NONE) != 0 ||
-        sigaction(WAITING_SIGNAL, &interrupt, NULL) != 0)
+    sigset_t orphaned;
+    sigemptyset(&orphaned);
+    sigaddset(&orphaned, ORPHANED_SIGNAL);
+    if (prctl(PR_SET_DUMPABLE, 0) != 0 || prctl(PR_SET_PDEATHSIG, ORPHANED_SIGNAL) != 0 ||
+        getppid() != agent || take_descriptors(start) != 0 || capabilities_keep(CAPABILITIES_NONE) != 0 ||
+        sigaction(WAITING_SIGNAL, &interrupt, NULL) != 0 || sigaction(ORPHANED_SIGNAL, &interrupt, NULL) != 0)
         return -1;
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     limit_descriptors();
+    lift_size_limit();
     if (fcntl(FD_EVENTS, F_SETFL, O_NONBLOCK) != 0)
         return -1;
-    return sigprocmask(SIG_SETMASK, &none, NULL);
+    /* Only the main thread hears of it, where it waits. */
+    return sigprocmask(SIG_SETMASK, &orphaned, NULL);
 }
 
 static const struct payload *map_payload(struct payload *payload) {
@@ -186,21 +202,32 @@ static void *receive_calls(void *data) {
 }
 
 /* Until the stage is gone, and with it every process of the run: no event can come after that. */
-static int serve(const struct supervisor *supervisor) {
-    int timeout = -1;
+static int serve(const struct supervisor *supervisor, pid_t agent) {
+    struct timespec timeout;
+    int milliseconds = -1;
     bool unwritten = false;
+    sigset_t none;
+    sigemptyset(&none);
     for (;;) {
         struct pollfd waiting[] = {{.fd = supervisor->stage, .events = POLLIN},
                                    {.fd = waiting_wake_fd(supervisor->waiting), .events = POLLIN},
                                    {.fd = report_wake_fd(supervisor->report), .events = POLLIN},
                                    {.fd = unwritten ? FD_EVENTS : -1, .events = POLLOUT}};
-        if (poll(waiting, sizeof waiting / sizeof waiting[0], timeout) < 0 && errno != EINTR)
-            return SUPERVISOR_BROKEN;
+        timeout = (struct timespec){.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000L};
+        if (ppoll(waiting, sizeof waiting / sizeof waiting[0], milliseconds < 0 ? NULL : &timeout, &none) <
+            0) {
+            if (errno != EINTR)
+                return SUPERVISOR_BROKEN;
+            if (getppid() != agent)
+                syscall(SYS_pidfd_send_signal, supervisor->stage, SIGKILL, NULL, 0u);
+            continue;
+        }
         if (waiting[0].revents != 0)
             break;
-        timeout = waiting_tick(supervisor->waiting);
+        milliseconds = waiting_tick(supervisor->waiting);
         unwritten = report_flush(supervisor->report);
     }
+    rules_finish(supervisor->rules, supervisor->report);
     report_finish(supervisor->report);
     /* A reader that is busy is waited for: it alone needs these lines. One that went away gives EPIPE. */
     struct pollfd room = {.fd = FD_EVENTS, .events = POLLOUT};
@@ -209,24 +236,27 @@ static int serve(const struct supervisor *supervisor) {
     return SUPERVISOR_DONE;
 }
 
-static int supervise(struct supervisor *supervisor, const struct supervisor_hello *hello, pid_t stage) {
+static int supervise(struct supervisor *supervisor, const struct supervisor_hello *hello, pid_t stage,
+                     const struct supervisor_start *start, pid_t agent) {
     int errnum = take_run(supervisor, stage, hello);
     /* Each thread gets a umask of its own, the caller's for the time of a call: whether that is allowed here.
      */
     if (errnum == 0 && unshare(CLONE_FS) != 0)
         errnum = errno;
     supervisor->report = report_new(FD_EVENTS, supervisor->payload);
+    if (errnum == 0)
+        supervisor->rules = rules_new(supervisor->payload, supervisor->root, start->index);
     supervisor->umasks = umask_cache_new();
     supervisor->waiting = waiting_new(supervisor, receive_calls);
-    if (errnum == 0 &&
-        (supervisor->report == NULL || supervisor->umasks == NULL || supervisor->waiting == NULL))
+    if (errnum == 0 && (supervisor->report == NULL || supervisor->rules == NULL ||
+                        supervisor->umasks == NULL || supervisor->waiting == NULL))
         errnum = ENOMEM;
     if (errnum == 0)
         errnum = waiting_start_receivers(supervisor->waiting);
     struct supervisor_ready ready = {.status = errnum};
     if (send(FD_STAGE, &ready, sizeof ready, MSG_NOSIGNAL) != (ssize_t)sizeof ready)
         return SUPERVISOR_DONE;
-    return errnum == 0 ? serve(supervisor) : SUPERVISOR_DONE;
+    return errnum == 0 ? serve(supervisor, agent) : SUPERVISOR_DONE;
 }
 
 static int supervisor_main(const struct supervisor_start *start, pid_t agent) {
@@ -247,7 +277,7 @@ static int supervisor_main(const struct supervisor_start *start, pid_t agent) {
         return SUPERVISOR_BROKEN;
     if (!await_stage(&hello, &stage) || hello.listener < 0)
         return SUPERVISOR_DONE;
-    return supervise(&supervisor, &hello, stage);
+    return supervise(&supervisor, &hello, stage, start, agent);
 }
 
 pid_t supervisor_fork(const struct supervisor_start *start) {

@@ -9,11 +9,14 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct session_index;
+
 struct supervisor_start {
-    int stage;           /* this end of the socket to the stage */
-    int payload;         /* the run's payload, a memfd */
-    int events;          /* the write end of the run's event pipe */
-    bool mounted_before; /* START_MOUNT_PLAN */
+    int stage;                   /* this end of the socket to the stage */
+    int payload;                 /* the run's payload, a memfd */
+    int events;                  /* the write end of the run's event pipe */
+    bool mounted_before;         /* START_MOUNT_PLAN */
+    struct session_index *index; /* the session's; inherited */
 };
 
 /* Forks it; descriptors stay the caller's too. Its pid, or -1 with errno. It ends when the stage is gone. */

@@ -355,35 +355,37 @@ int walk_to_object(struct call *call, int dirfd, const char *path, bool follow, 
 
 /* --- what they are called --- */
 
-void object_path(int fd, char *into, size_t size) {
+bool object_path(int fd, char *into, size_t size) {
     static const char deleted[] = " (deleted)";
     char link[64];
     char path[PATH_MAX];
     into[0] = '\0';
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t length = readlink(link, path, sizeof path - 1);
-    if (length <= 0 || path[0] != '/')
-        return;
+    if (length < 0)
+        return false;
+    if (length == 0 || path[0] != '/')
+        return true;
     path[length] = '\0';
     size_t suffix = sizeof deleted - 1;
     if ((size_t)length > suffix && strcmp(path + length - suffix, deleted) == 0)
         path[(size_t)length - suffix] = '\0';
-    snprintf(into, size, "%s", path);
+    return (size_t)snprintf(into, size, "%s", path) < size;
 }
 
-void place_path(const struct place *place, char *into, size_t size) {
+bool place_path(const struct place *place, char *into, size_t size) {
     char folder[PATH_MAX];
     size_t length = strlen(place->name);
     while (length > 0 && place->name[length - 1] == '/')
         length--;
     if (strcmp(place->name, "..") == 0 || strcmp(place->name, "../") == 0) {
         cleanup_fd int above = place_open(place);
-        object_path(above, into, size);
-        return;
+        return object_path(above, into, size);
     }
-    object_path(place->parent, folder, sizeof folder);
-    if (folder[0] == '\0' || length == 0 || is_dots(place->name, length))
-        snprintf(into, size, "%s", folder);
-    else
-        snprintf(into, size, "%s/%.*s", strcmp(folder, "/") == 0 ? "" : folder, (int)length, place->name);
+    bool whole = object_path(place->parent, folder, sizeof folder);
+    int written = folder[0] == '\0' || length == 0 || is_dots(place->name, length)
+                      ? snprintf(into, size, "%s", folder)
+                      : snprintf(into, size, "%s/%.*s", strcmp(folder, "/") == 0 ? "" : folder, (int)length,
+                                 place->name);
+    return whole && (size_t)written < size;
 }

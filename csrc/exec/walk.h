@@ -41,11 +41,12 @@ int place_open(const struct place *place);
  */
 int walk_to_object(struct call *call, int dirfd, const char *path, bool follow, struct place *place);
 
-/* Its real absolute path inside, cut to size. */
-void place_path(const struct place *place, char *into, size_t size);
+/* Its real absolute path inside, cut to size. False where that is not the whole one. */
+bool place_path(const struct place *place, char *into, size_t size);
 
-/* The real absolute path of an O_PATH descriptor in the run's root; "" where it has none. */
-void object_path(int fd, char *into, size_t size);
+/* The real absolute path of an O_PATH descriptor in the run's root; "" where it has none (a pipe). False
+ * where it does not fit, or is longer than the kernel tells (PATH_MAX). */
+bool object_path(int fd, char *into, size_t size);
 
 void place_clear(struct place *place);
 

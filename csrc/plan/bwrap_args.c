@@ -1,6 +1,11 @@
 #include "plan/bwrap_args.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
 
 /*
  * --unshare-user also for root, who would keep capabilities otherwise. No --new-session: the stage calls
@@ -41,12 +46,75 @@ static int push_mount(const struct mount *mount, int mask_fd, struct strvec *out
         return push(out, (const char *const[]){"--ro-bind", path, path}, 3);
     case MOUNT_MASK_DIR:
         return push(out, (const char *const[]){"--perms", "0000", "--tmpfs", path, "--remount-ro", path}, 6);
+    case MOUNT_MASK_HOLES:
+        return push(out, (const char *const[]){"--perms", "0111", "--tmpfs", path}, 4);
     case MOUNT_MASK_FILE:
         return push(out, (const char *const[]){"--perms", "0000", "--ro-bind-data", fd, path}, 5);
     case MOUNT_KINDS:
         break;
     }
     return -1;
+}
+
+/* The mounts around the one whose turn it is, outermost first, and what was made last in each. */
+struct around {
+    const struct mount *mount;
+    const char *last_hole; /* right below it; NULL: none yet */
+};
+
+/* Closed once everything below it is there: mount points cannot be made in it afterwards. */
+static int leave(const struct around *around, struct strvec *out) {
+    if (around->mount->kind != MOUNT_MASK_HOLES)
+        return 0;
+    return push(out, (const char *const[]){"--remount-ro", around->mount->path}, 2);
+}
+
+/* Up to the last slash, the way that two holes have in common. */
+static size_t common_way(const char *hole, const char *other) {
+    size_t common = 0;
+    for (size_t i = 0; other != NULL && hole[i] != '\0' && hole[i] == other[i]; i++)
+        if (hole[i] == '/')
+            common = i;
+    return common;
+}
+
+/* The folders on a hole's way, which bwrap would make readable by itself. */
+static int push_way(struct around *around, const char *hole, struct strvec *out) {
+    if (around->mount->kind != MOUNT_MASK_HOLES)
+        return 0;
+    size_t made = common_way(hole, around->last_hole);
+    size_t top = strlen(around->mount->path);
+    around->last_hole = hole;
+    for (const char *slash = strchr(hole + (made > top ? made : top) + 1, '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        cleanup_free char *folder = strndup(hole, (size_t)(slash - hole));
+        if (folder == NULL || push(out, (const char *const[]){"--perms", "0111", "--dir", folder}, 4) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* All mounts, in the plan's order. *mask_files counts the masked files. */
+static int push_plan(const struct mount_plan *plan, int first_mask_fd, struct strvec *out,
+                     unsigned *mask_files) {
+    cleanup_free struct around *around = calloc(plan->count + 1, sizeof *around);
+    size_t depth = 0;
+    int result = around == NULL ? -1 : 0;
+    for (size_t i = 0; result == 0 && i < plan->count; i++) {
+        const struct mount *mount = &plan->items[i];
+        while (result == 0 && depth > 0 && !path_is_within(mount->path, around[depth - 1].mount->path))
+            result = leave(&around[--depth], out);
+        if (result == 0 && depth > 0)
+            result = push_way(&around[depth - 1], mount->path, out);
+        if (result == 0)
+            result = push_mount(mount, first_mask_fd + (int)*mask_files, out);
+        if (mount->kind == MOUNT_MASK_FILE)
+            ++*mask_files;
+        around[depth++] = (struct around){.mount = mount};
+    }
+    while (result == 0 && depth > 0)
+        result = leave(&around[--depth], out);
+    return result;
 }
 
 int bwrap_args_from_plan(const struct mount_plan *plan, const struct bwrap_features *features,
@@ -66,11 +134,8 @@ int bwrap_args_from_plan(const struct mount_plan *plan, const struct bwrap_featu
     if (result == 0)
         result = features->fresh_proc ? push(out, own_proc, COUNT(own_proc))
                                       : push(out, host_proc, COUNT(host_proc));
-    for (size_t i = 0; result == 0 && !features->mounted_before && i < plan->count; i++) {
-        result = push_mount(&plan->items[i], first_mask_fd + (int)*mask_files, out);
-        if (plan->items[i].kind == MOUNT_MASK_FILE)
-            ++*mask_files;
-    }
+    if (result == 0 && !features->mounted_before)
+        result = push_plan(plan, first_mask_fd, out, mask_files);
     if (result == 0)
         result = push(out, (const char *const[]){"--chdir", "/"}, 2);
     if (result != 0)

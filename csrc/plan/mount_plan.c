@@ -8,14 +8,25 @@
 
 static const char *const sandbox_owned[] = {"/dev", "/proc"};
 
+/* Whether what is at a path may be read. */
+enum reading {
+    READ_OPEN,
+    READ_CLOSED,
+    READ_CLOSED_STRICTLY, /* by defaultRead: what is left open by default lifts only this */
+};
+
 /* All rules on one path, and what holds there once the marks above are counted in. */
 struct mark {
     const struct fs_rule *rule;
     bool grant;
     bool deny_write;
-    bool deny_read;
-    bool readable;
+    bool deny_read[FS_ORIGINS];
+    bool allow_read[FS_ORIGINS];
+    enum reading reading;
     bool writable;
+    bool holes;          /* it begins a closed region in which something is open */
+    struct mark *above;  /* the innermost one; or NULL */
+    struct mark *region; /* of a closed one: where that begins */
 };
 
 static int by_path(const void *left, const void *right) {
@@ -31,42 +42,77 @@ static bool is_sandbox_owned(const char *path) {
     return false;
 }
 
+static struct mark mark_of(const struct fs_rule *rule) {
+    struct mark mark = {
+        .rule = rule, .grant = rule->kind == FS_ALLOW_WRITE, .deny_write = rule->kind == FS_DENY_WRITE};
+    mark.deny_read[rule->origin] = rule->kind == FS_DENY_READ;
+    mark.allow_read[rule->origin] = rule->kind == FS_ALLOW_READ;
+    return mark;
+}
+
+static void merge(struct mark *mark, const struct mark *other) {
+    mark->grant |= other->grant;
+    mark->deny_write |= other->deny_write;
+    for (size_t i = 0; i < FS_ORIGINS; i++) {
+        mark->deny_read[i] |= other->deny_read[i];
+        mark->allow_read[i] |= other->allow_read[i];
+    }
+}
+
 /* One mark per path, sorted so that a directory stands right before what lies below it. */
 static size_t marks_from_rules(const struct fs_rules *rules, struct mark *marks) {
     size_t count = 0;
-    for (size_t i = 0; i < rules->count; i++) {
-        const struct fs_rule *rule = &rules->items[i];
-        if (is_sandbox_owned(rule->path))
-            continue;
-        marks[count++] = (struct mark){.rule = rule,
-                                       .grant = rule->kind == FS_ALLOW_WRITE,
-                                       .deny_write = rule->kind == FS_DENY_WRITE,
-                                       .deny_read = rule->kind == FS_DENY_READ};
-    }
+    for (size_t i = 0; i < rules->count; i++)
+        if (!is_sandbox_owned(rules->items[i].path))
+            marks[count++] = mark_of(&rules->items[i]);
     qsort(marks, count, sizeof *marks, by_path);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        if (kept > 0 && strcmp(marks[kept - 1].rule->path, marks[i].rule->path) == 0) {
-            marks[kept - 1].grant |= marks[i].grant;
-            marks[kept - 1].deny_write |= marks[i].deny_write;
-            marks[kept - 1].deny_read |= marks[i].deny_read;
-            continue;
-        }
-        marks[kept++] = marks[i];
+        if (kept > 0 && strcmp(marks[kept - 1].rule->path, marks[i].rule->path) == 0)
+            merge(&marks[kept - 1], &marks[i]);
+        else
+            marks[kept++] = marks[i];
     }
     return kept;
 }
 
-/* What holds at the mark: a denial above it stays, a grant above it stays unless something denies. */
-static void judge(struct mark *mark, const struct mark *above) {
-    bool denied_write = mark->deny_write || (above != NULL && above->deny_write);
-    bool denied_read = mark->deny_read || (above != NULL && above->deny_read);
-    bool granted = mark->grant || (above != NULL && above->grant);
-    mark->deny_write = denied_write;
-    mark->deny_read = denied_read;
-    mark->grant = granted;
-    mark->readable = !denied_read;
-    mark->writable = granted && !denied_write && !denied_read;
+/* On one path denyRead comes before allowRead, and that before the defaults. */
+static enum reading reading_at(const struct mark *mark, enum reading above) {
+    if (mark->deny_read[FS_ASKED])
+        return READ_CLOSED;
+    if (mark->allow_read[FS_ASKED])
+        return READ_OPEN;
+    if (mark->deny_read[FS_DEFAULT] || above == READ_CLOSED)
+        return READ_CLOSED;
+    if (mark->allow_read[FS_STRICT])
+        return READ_OPEN;
+    return mark->deny_read[FS_STRICT] ? READ_CLOSED_STRICTLY : above;
+}
+
+/* What holds at the mark: denyWrite and grants above it stay, reading is as the innermost rule has it. What
+ * is open again in a closed region may be written as if nothing had closed it. */
+static void judge(struct mark *mark) {
+    const struct mark *above = mark->above;
+    mark->deny_write = mark->deny_write || (above != NULL && above->deny_write);
+    mark->grant = mark->grant || (above != NULL && above->grant);
+    mark->reading = reading_at(mark, above == NULL ? READ_OPEN : above->reading);
+    mark->writable = mark->grant && !mark->deny_write && mark->reading == READ_OPEN;
+    bool was_closed = above != NULL && above->reading != READ_OPEN;
+    if (mark->reading != READ_OPEN)
+        mark->region = was_closed ? above->region : mark;
+    else if (was_closed)
+        above->region->holes = true;
+}
+
+static void judge_all(struct mark *marks, size_t count) {
+    struct mark *above = NULL;
+    for (size_t i = 0; i < count; i++) {
+        while (above != NULL && !path_is_within(marks[i].rule->path, above->rule->path))
+            above = above->above;
+        marks[i].above = above;
+        judge(&marks[i]);
+        above = &marks[i];
+    }
 }
 
 static int push_mount(struct mount_plan *plan, enum mount_kind kind, char *path, const struct fs_rule *rule,
@@ -113,45 +159,44 @@ static int push_pins(struct mount_plan *plan, const char *top, const char *path,
     return 0;
 }
 
-/* top: path of the writable tree that surrounds the mark, NULL where it is read-only there. */
-static int push_mark(struct mount_plan *plan, const struct mark *mark, const struct mark *above,
-                     const char *top, struct error *err) {
-    bool was_readable = above == NULL || above->readable;
-    bool was_writable = top != NULL;
-    enum mount_kind kind;
-    if (!mark->readable) {
-        if (!was_readable)
-            return 0;
-        kind = mark->rule->directory ? MOUNT_MASK_DIR : MOUNT_MASK_FILE;
-    } else if (mark->writable != was_writable) {
-        kind = mark->writable ? MOUNT_WRITABLE : MOUNT_READ_ONLY;
-    } else {
-        return 0;
+/* What is to be mounted at the mark, MOUNT_KINDS for nothing. */
+static enum mount_kind kind_of(const struct mark *mark, bool was_writable) {
+    bool was_open = mark->above == NULL || mark->above->reading == READ_OPEN;
+    if (mark->reading != READ_OPEN) {
+        if (!was_open)
+            return MOUNT_KINDS;
+        if (!mark->rule->directory)
+            return MOUNT_MASK_FILE;
+        return mark->holes ? MOUNT_MASK_HOLES : MOUNT_MASK_DIR;
     }
-    if (was_writable && push_pins(plan, top, mark->rule->path, err) != 0)
+    if (was_open && mark->writable == was_writable)
+        return MOUNT_KINDS;
+    return mark->writable ? MOUNT_WRITABLE : MOUNT_READ_ONLY;
+}
+
+/* top: path of the writable tree that surrounds the mark, NULL where it is read-only there. */
+static int push_mark(struct mount_plan *plan, const struct mark *mark, const char *top, struct error *err) {
+    enum mount_kind kind = kind_of(mark, top != NULL);
+    if (kind == MOUNT_KINDS)
+        return 0;
+    if (top != NULL && push_pins(plan, top, mark->rule->path, err) != 0)
         return -1;
     return push_mount(plan, kind, strdup(mark->rule->path), mark->rule, err);
 }
 
-static int push_marks(struct mount_plan *plan, struct mark *marks, size_t count, struct error *err) {
-    /* The marks above the current one, outermost first, and of each the writable tree that it belongs to. */
-    cleanup_free size_t *above = calloc(count + 1, sizeof *above);
+static int push_marks(struct mount_plan *plan, const struct mark *marks, size_t count, struct error *err) {
+    /* Of each mark the writable tree that it belongs to. */
     cleanup_free const char **tops = calloc(count + 1, sizeof *tops);
-    size_t depth = 0;
-    if (above == NULL || tops == NULL)
+    if (tops == NULL)
         return error_memory(err);
     for (size_t i = 0; i < count; i++) {
-        while (depth > 0 && !path_is_within(marks[i].rule->path, marks[above[depth - 1]].rule->path))
-            depth--;
-        const struct mark *outer = depth > 0 ? &marks[above[depth - 1]] : NULL;
-        const char *top = depth > 0 ? tops[depth - 1] : NULL;
-        judge(&marks[i], outer);
-        if (strcmp(marks[i].rule->path, "/") == 0)
-            plan->root_writable = marks[i].writable;
-        else if (push_mark(plan, &marks[i], outer, top, err) != 0)
+        const struct mark *mark = &marks[i];
+        const char *top = mark->above == NULL ? NULL : tops[mark->above - marks];
+        if (strcmp(mark->rule->path, "/") == 0)
+            plan->root_writable = mark->writable;
+        else if (push_mark(plan, mark, top, err) != 0)
             return -1;
-        above[depth] = i;
-        tops[depth++] = !marks[i].writable ? NULL : top != NULL ? top : marks[i].rule->path;
+        tops[i] = !mark->writable ? NULL : top != NULL ? top : mark->rule->path;
     }
     return 0;
 }
@@ -162,12 +207,21 @@ int mount_plan_build(const struct fs_rules *rules, struct mount_plan *out, struc
     if (marks == NULL)
         return error_memory(err);
     size_t count = marks_from_rules(rules, marks);
-    if (count > 0 && marks[0].deny_read && strcmp(marks[0].rule->path, "/") == 0)
+    judge_all(marks, count);
+    if (count > 0 && marks[0].reading != READ_OPEN && strcmp(marks[0].rule->path, "/") == 0)
         return error_set(err, ERROR_HOST, 0, "the whole file system would be hidden");
     if (push_marks(out, marks, count, err) == 0)
         return 0;
     mount_plan_clear(out);
     return -1;
+}
+
+bool mount_plan_shows(const struct mount_plan *plan, const char *path) {
+    for (size_t i = plan->count; i-- > 0;)
+        if (path_is_within(path, plan->items[i].path))
+            return plan->items[i].kind == MOUNT_WRITABLE || plan->items[i].kind == MOUNT_READ_ONLY ||
+                   plan->items[i].kind == MOUNT_PIN;
+    return !is_sandbox_owned(path);
 }
 
 void mount_plan_clear(struct mount_plan *plan) {

@@ -17,17 +17,19 @@ struct resolved_path {
     uint32_t mode; /* as st_mode */
     uint32_t owner;
     struct strvec link_folders; /* the real folders in which symlinks were followed on the way */
+    struct strvec links;        /* those symlinks' own real paths, in the same order */
 };
 
 enum resolve_outcome {
     RESOLVE_FOUND,
-    RESOLVE_ABSENT,      /* nothing is there, or the way leads through a file or a loop of symlinks */
+    RESOLVE_ABSENT,      /* nothing is there, or the way leads through a file or a loop of symlinks: *out is
+                            the path as it would be, real as far as it exists, and the links on the way */
     RESOLVE_UNREACHABLE, /* a folder on the way may not be searched by this thread: *out is that folder */
     RESOLVE_FAILED,      /* err says why */
 };
 
-/* Follows an absolute path to its file, symlinks and all. On RESOLVE_FOUND and RESOLVE_UNREACHABLE *out is
- * filled: release with resolved_path_clear. */
+/* Follows an absolute path to its file, symlinks and all. *out is to be released with resolved_path_clear,
+ * whatever the outcome; device, inode, mode and owner are those of what is there. */
 enum resolve_outcome path_resolve(const char *path, struct resolved_path *out, struct error *err);
 
 void resolved_path_clear(struct resolved_path *resolved);

@@ -25,6 +25,8 @@ enum option_entry {
     OPTION_ENTRY_PATH,
     OPTION_ENTRY_FIXED_PATH, /* one that no cwd is needed for */
     OPTION_ENTRY_DOMAIN,
+    OPTION_ENTRY_DEFAULT_READ, /* "allow" or "deny" */
+    OPTION_ENTRY_PROTECTED,    /* a row of protected_names.h */
 };
 
 enum option_support {

@@ -10,6 +10,7 @@
 #include "policy/domain_pattern.h"
 #include "policy/json_util.h"
 #include "policy/option_table.h"
+#include "policy/protected_names.h"
 
 #define PLACE_SIZE 256 /* group, key, quoted map key and index, each bounded */
 
@@ -60,6 +61,40 @@ static int check_domain(const char *text, struct error *reason) {
     return domain_pattern_parse(text, &pattern, reason);
 }
 
+static int check_default_read(const char *text, struct error *reason) {
+    (void)reason;
+    return strcmp(text, "allow") == 0 || strcmp(text, "deny") == 0 ? 0 : -1;
+}
+
+/* What is protected by name and can be freed otherwise, or not at all. */
+static const struct {
+    const char *name, *reason;
+} not_freed[] = {
+    {"hooks", "hooks cannot be freed"},
+    {".git/hooks", "hooks cannot be freed"},
+    {".git", "hooks cannot be freed; for the configuration see allowGitConfig"},
+    {".git/config", "see allowGitConfig"},
+    {".git/config.worktree", "see allowGitConfig"},
+    {"config", "see allowGitConfig"},
+    {"config.worktree", "see allowGitConfig"},
+    {"commondir", "links of a git directory cannot be freed"},
+    {".git/commondir", "links of a git directory cannot be freed"},
+    {"gitdir", "links of a git directory cannot be freed"},
+    {".git/gitdir", "links of a git directory cannot be freed"},
+};
+
+static int check_protected(const char *text, struct error *reason) {
+    if (protected_name_find(text) >= 0)
+        return 0;
+    size_t length = strlen(text);
+    while (length > 1 && text[length - 1] == '/')
+        length--;
+    for (size_t i = 0; i < sizeof not_freed / sizeof not_freed[0]; i++)
+        if (strlen(not_freed[i].name) == length && strncmp(text, not_freed[i].name, length) == 0)
+            return error_set(reason, ERROR_OPTIONS, 0, "%s", not_freed[i].reason);
+    return -1;
+}
+
 static const struct entry_rule {
     const char *one, *many;
     int (*check)(const char *text, struct error *reason);
@@ -68,6 +103,9 @@ static const struct entry_rule {
     [OPTION_ENTRY_PATH] = {"a path", "a list of paths", check_path},
     [OPTION_ENTRY_FIXED_PATH] = {"an absolute path", NULL, check_fixed_path},
     [OPTION_ENTRY_DOMAIN] = {"a domain pattern", "a list of domain patterns", check_domain},
+    [OPTION_ENTRY_DEFAULT_READ] = {"\"allow\" or \"deny\"", NULL, check_default_read},
+    [OPTION_ENTRY_PROTECTED] = {"a protected name such as \".vscode/\"", "a list of protected names",
+                                check_protected},
 };
 
 static int check_entry(const json_t *value, const struct entry_rule *rule, const char *place,
@@ -84,7 +122,7 @@ static int check_entry(const json_t *value, const struct entry_rule *rule, const
         return fail(err, place, rule->one, value, "it is too long");
     struct error reason = {0};
     if (rule->check != NULL && rule->check(text, &reason) != 0)
-        return fail(err, place, rule->one, value, reason.text);
+        return fail(err, place, rule->one, value, reason.text[0] != '\0' ? reason.text : NULL);
     return 0;
 }
 
@@ -306,6 +344,9 @@ void options_free(struct options *options) {
     strvec_clear(&options->fs.allow_write);
     strvec_clear(&options->fs.deny_write);
     strvec_clear(&options->fs.deny_read);
+    strvec_clear(&options->fs.allow_read);
+    strvec_clear(&options->fs.allow_protected);
+    free(options->fs.default_read);
     strvec_clear(&options->network.allowed_domains);
     strvec_clear(&options->network.denied_domains);
     strvec_clear(&options->network.allow_unix_sockets);
@@ -316,4 +357,18 @@ void options_free(struct options *options) {
     free(options->ignore);
     free(options->violation_log);
     free(options);
+}
+
+bool fs_options_are_strict(const struct fs_options *options) {
+    return options->default_read != NULL && strcmp(options->default_read, "deny") == 0;
+}
+
+uint64_t fs_options_freed_names(const struct fs_options *options) {
+    uint64_t freed = 0;
+    for (size_t i = 0; i < options->allow_protected.count; i++) {
+        int row = protected_name_find(options->allow_protected.items[i]);
+        if (row >= 0)
+            freed |= (uint64_t)1 << row;
+    }
+    return freed;
 }

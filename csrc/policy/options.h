@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "base/strvec.h"
@@ -14,6 +15,10 @@ struct fs_options {
     struct strvec allow_write;
     struct strvec deny_write;
     struct strvec deny_read;
+    struct strvec allow_read;
+    struct strvec allow_protected; /* each names a row of protected_names.h */
+    char *default_read;            /* "allow", "deny", or NULL: "allow" */
+    bool allow_git_config;
 };
 
 struct network_options {
@@ -48,6 +53,12 @@ struct options {
 int options_parse(const char *json, size_t length, struct options **out, struct error *err);
 
 void options_free(struct options *options);
+
+/* True where only what is named may be read. */
+bool fs_options_are_strict(const struct fs_options *options);
+
+/* The rows of protected_names.h that allowProtected frees, as bits. */
+uint64_t fs_options_freed_names(const struct fs_options *options);
 
 /* The table of known keys as a JSON text for the JS side, which builds the document from it (caller frees;
  * NULL: no memory). */

@@ -164,7 +164,8 @@ int write_roots_resolve(const struct fs_options *options, const struct fs_place 
         struct grant *grant = &grants.items[i];
         if (grant->is_glob)
             result = fs_rules_warn(
-                out, err, "%s is not writable in the sandbox: globs are not supported by this version",
+                out, err,
+                "%s is not writable in the sandbox: a write root has to be definite, it cannot be a glob",
                 grant->written);
         if (!grant->found || grant->refused)
             continue;

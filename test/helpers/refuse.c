@@ -43,6 +43,7 @@ static const struct {
     {"seccomp", SYS_seccomp},
     {"pidfd_getfd", SYS_pidfd_getfd},
     {"process_vm_readv", SYS_process_vm_readv},
+    {"landlock_create_ruleset", SYS_landlock_create_ruleset},
 };
 #define CALLS (sizeof calls / sizeof calls[0])
 

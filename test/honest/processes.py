@@ -158,37 +158,6 @@ def shared_memory():
 
 
 @check
-def a_domain_of_its_own():
-    """Landlock: everything below one folder, nothing elsewhere."""
-    os.mkdir('allowed')
-    os.mkdir('refused')
-
-    def work():
-        handled = (1 << 13) - 1
-        attributes = struct.pack('Q', handled)
-        ruleset = LIBC.syscall(444, ctypes.c_char_p(attributes), ctypes.c_size_t(8), 0)
-        folder = os.open('allowed', os.O_PATH)
-        LIBC.syscall(445, ruleset, 1, ctypes.c_char_p(struct.pack('=Qi', handled, folder)), 0)
-        print(LIBC.prctl(38, 1, 0, 0, 0), LIBC.syscall(446, ruleset, 0))
-        print(put('allowed/x'), attempt(os.mkdir, 'allowed/d'), attempt(os.rename, 'allowed/x', 'allowed/y'))
-        print(
-            attempt(os.mkdir, 'refused/d'),
-            attempt(put, 'refused/f'),
-            attempt(os.unlink, 'refused'),
-            attempt(os.symlink, 'a', 'refused/s'),
-        )
-        print(
-            attempt(os.rename, 'allowed/y', 'refused/y'),
-            attempt(os.truncate, 'allowed/y', 3),
-            attempt(os.link, 'allowed/y', 'refused/l'),
-        )
-        print(attempt(os.open, '/dev/null', os.O_WRONLY), attempt(os.chmod, 'refused', 0o711))
-
-    print(child(work), sorted(os.listdir('refused')))
-    print(attempt(os.mkdir, 'refused/later'))
-
-
-@check
 def its_own_filter():
     """Seccomp: mkdir is refused by a filter of the program's own."""
 

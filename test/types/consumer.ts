@@ -25,7 +25,7 @@ import type {
 
 export async function everything(): Promise<RunResult> {
   const network: OsSandboxNetworkOptions = { allowedDomains: ["*.example.com"], onAskHost: async (request: NetworkAskRequest) => request.port === 443 };
-  const filesystem: OsSandboxFilesystemOptions = { denyRead: ["~/secrets"] as const };
+  const filesystem: OsSandboxFilesystemOptions = { denyRead: ["~/secrets"] as const, defaultRead: "deny", allowRead: ["~/.ssh/known_hosts"], allowGitConfig: true, allowProtected: [".vscode/"] };
   const options: OsSandboxOptions = { network, filesystem, monitorViolations: false, ignoreViolations: { "*": ["/dev/tty"] }, monitorReads: true, violationLog: "~/violations.jsonl" };
   await using sandbox = await OsSandbox.start(options);
 
@@ -72,7 +72,7 @@ export function listen(sandbox: OsSandbox): number {
 
 export function holds(sandbox: OsSandbox): boolean {
   const guarantees = sandbox.status.enabled ? sandbox.status.guarantees : undefined;
-  return guarantees?.unixSockets === "enforced" && guarantees.violations === "reported" && guarantees.systemCalls === "filtered";
+  return guarantees?.unixSockets === "enforced" && guarantees.protectedNames === "enforced" && guarantees.violations === "reported" && guarantees.systemCalls === "filtered";
 }
 
 export function code(error: unknown): string | undefined {
@@ -85,6 +85,8 @@ export function code(error: unknown): string | undefined {
 new OsSandbox();
 // @ts-expect-error: a misspelt option
 OsSandbox.start({ filesystem: { denyReads: [] } });
+// @ts-expect-error: reads are allowed or denied by default
+OsSandbox.start({ filesystem: { defaultRead: "none" } });
 // @ts-expect-error: the only event is "violation"
 OsSandbox.disabled().on("violations", () => {});
 // @ts-expect-error: an event has no count, it is told when it happens

@@ -11,6 +11,7 @@
 
 #include "exec/broker.h"
 #include "exec/report.h"
+#include "exec/rules.h"
 #include "walk_tree.h"
 
 /* More descriptors of the child. */
@@ -207,8 +208,10 @@ struct brokering {
     const int *numbers;
     size_t count;
     struct payload payload;
-    int continued;    /* calls that went on */
-    char text[65536]; /* reports */
+    bool ruled;            /* by the rules, which protect names */
+    void (*prepare)(void); /* adds to the tree; NULL */
+    int continued;         /* calls that went on */
+    char text[65536];      /* reports */
 };
 
 /* Runs body so; the child's wait status. */
@@ -217,11 +220,15 @@ static inline int brokered_run(struct brokering *how, int (*body)(void *), void 
     struct answer answer;
     int events[2];
     make_tree();
+    if (how->prepare != NULL)
+        how->prepare();
     if (pipe2(events, O_NONBLOCK | O_CLOEXEC) != 0 ||
         !notified_start(&child, how->numbers, how->count, enter_run, body, argument))
         return -1;
     child.supervisor.payload = &how->payload;
     child.supervisor.report = report_new(events[1], &how->payload);
+    if (how->ruled)
+        child.supervisor.rules = rules_new(&how->payload, child.supervisor.root, NULL);
     for (how->continued = 0; notified_next(&child); how->continued += answer.kind == ANSWER_CONTINUE) {
         if (!how->broker(&child.call, &answer))
             ok(false, "call %d has an answer", child.notification.data.nr);
@@ -233,6 +240,8 @@ static inline int brokered_run(struct brokering *how, int (*body)(void *), void 
     close(events[0]);
     close(events[1]);
     report_free(child.supervisor.report);
+    if (how->ruled)
+        rules_free(child.supervisor.rules);
     int status = notified_end(&child, false);
     umask(022);
     remove_tree();

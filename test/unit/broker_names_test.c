@@ -168,25 +168,12 @@ static int make_calls(void *argument) {
 }
 
 static const int notified_numbers[] = {
-    __NR_mkdirat,
-    __NR_unlinkat,
-    __NR_renameat2,
-    __NR_linkat,
-    __NR_symlinkat,
-    __NR_mknodat,
-    __NR_landlock_restrict_self,
-    __NR_umask,
+    __NR_mkdirat,  __NR_unlinkat, __NR_renameat2, __NR_linkat, __NR_symlinkat, __NR_mknodat, __NR_umask,
 #ifdef __NR_renameat
     __NR_renameat,
 #endif
 #ifdef __NR_mkdir
-    __NR_mkdir,
-    __NR_unlink,
-    __NR_rmdir,
-    __NR_rename,
-    __NR_link,
-    __NR_symlink,
-    __NR_mknod,
+    __NR_mkdir,    __NR_unlink,   __NR_rmdir,     __NR_rename, __NR_link,      __NR_symlink, __NR_mknod,
 #endif
 };
 
@@ -210,13 +197,49 @@ static void reports(struct brokering *how) {
     nothing_else_is_reported(how);
 }
 
-/* --- a process that restricts itself --- */
+/* --- what the rules refuse --- */
 
-static int restrict_itself(void *unused) {
+static void make_protected(void) {
+    close(open("sticky/.bashrc", O_CREAT | O_WRONLY, 0600));
+    if (mkdir("dir/sub/.profile", 0700) != 0)
+        abort();
+}
+
+#define REFUSED(call) ((call) != 0 && errno == EACCES)
+#define FAILS(call, error) ((call) != 0 && errno == (error))
+
+static int make_protected_names(void *unused) {
     (void)unused;
-    bool as_before = mkdir("one", 0700) == 0 && syscall(__NR_landlock_restrict_self, -1, 0) < 0;
-    return as_before && mkdir("two", 0700) == 0 && rename("two", "three") == 0 && rmdir("three") == 0 &&
-                   mkdir("frozen/two", 0700) != 0 && errno == EROFS
+    return REFUSED(mkdir("dir/.bashrc", 0700)) && REFUSED(symlink("file", "dir/.bashrc")) &&
+                   REFUSED(link("file", "dir/.bashrc")) && REFUSED(mknod("dir/.bashrc", S_IFIFO, 0)) &&
+                   REFUSED(rename("file", "dir/.bashrc")) && REFUSED(rename("dir/up", "dir/.bashrc")) &&
+                   REFUSED(renameat2(AT_FDCWD, "file", AT_FDCWD, "sticky/.bashrc", RENAME_EXCHANGE)) &&
+                   FAILS(mkdir("sticky/.bashrc", 0700), EEXIST) &&
+                   FAILS(symlink("x", "sticky/.bashrc"), EEXIST) &&
+                   FAILS(link("file", "sticky/.bashrc"), EEXIST) &&
+                   FAILS(renameat2(AT_FDCWD, "file", AT_FDCWD, "sticky/.bashrc", RENAME_NOREPLACE), EEXIST) &&
+                   FAILS(rename("missing", "dir/.bashrc"), ENOENT) && access("file", F_OK) == 0
+               ? 0
+               : 1;
+}
+
+static int take_protected_names(void *unused) {
+    (void)unused;
+    return REFUSED(unlink("sticky/.bashrc")) && REFUSED(rename("sticky/.bashrc", "dir/free")) &&
+                   REFUSED(rename("sticky/.bashrc", "sticky/link")) &&
+                   REFUSED(link("sticky/.bashrc", "dir/free")) && FAILS(unlink("dir/.bashrc"), ENOENT) &&
+                   FAILS(rmdir("dir/.bashrc"), ENOENT) && FAILS(rename("dir/.bashrc", "x"), ENOENT) &&
+                   FAILS(link("sticky/.bashrc", "file"), EEXIST)
+               ? 0
+               : 1;
+}
+
+/* What the folder holds moves with it. */
+static int move_folders(void *unused) {
+    (void)unused;
+    return rename("dir", "moved") == 0 && rename("moved", "dir") == 0 && mkdir("other", 0700) == 0 &&
+                   renameat2(AT_FDCWD, "dir", AT_FDCWD, "other", RENAME_EXCHANGE) == 0 &&
+                   access("other/file", F_OK) == 0
                ? 0
                : 1;
 }
@@ -259,9 +282,19 @@ int main(void) {
         return done_testing();
     is_int(how.continued, 2, "the kernel makes none of the calls, but for umask");
     reports(&how);
-    is_int(brokered_run(&how, restrict_itself, NULL), 0, "a process that restricts itself goes on");
-    is_int(how.continued, 4, "from then on the kernel makes what is allowed, beside the restriction");
-    is_reported(&how, "file-write-create", "frozen/two");
+    how.ruled = true;
+    how.prepare = make_protected;
+    is_int(brokered_run(&how, make_protected_names, NULL), 0, "nothing gets a protected name");
+    is_reported(&how, "file-write-create", "dir/.bashrc");
+    is_reported(&how, "file-write-create", "sticky/.bashrc");
+    nothing_else_is_reported(&how);
+    is_int(brokered_run(&how, take_protected_names, NULL), 0, "and nothing loses one");
+    is_reported(&how, "file-write-unlink", "sticky/.bashrc");
+    is_reported(&how, "file-write-create", "sticky/.bashrc");
+    nothing_else_is_reported(&how);
+    is_int(brokered_run(&how, move_folders, NULL), 0, "folders move");
+    nothing_else_is_reported(&how);
+    how.prepare = NULL;
     is_int(brokered_run(&how, remove_while_flipping, NULL), 0, "a mount stays where it is");
     return done_testing();
 }

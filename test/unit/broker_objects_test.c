@@ -2,6 +2,7 @@
 #include "both_ways.h"
 
 #include <sys/time.h>
+#include <sys/xattr.h>
 #include <utime.h>
 
 #ifndef __NR_fchmodat2
@@ -167,13 +168,11 @@ static int make_calls(void *argument) {
 }
 
 static const int notified_numbers[] = {
-    __NR_truncate,    __NR_fchmod,       __NR_fchmodat,     __NR_fchmodat2,
-    __NR_fchown,      __NR_fchownat,     __NR_utimensat,    __NR_setxattr,
-    __NR_lsetxattr,   __NR_fsetxattr,    __NR_umask,        __NR_landlock_restrict_self,
-    __NR_removexattr, __NR_lremovexattr, __NR_fremovexattr,
+    __NR_truncate,     __NR_fchmod,       __NR_fchmodat,  __NR_fchmodat2, __NR_fchown, __NR_fchownat,
+    __NR_utimensat,    __NR_setxattr,     __NR_lsetxattr, __NR_fsetxattr, __NR_umask,  __NR_removexattr,
+    __NR_lremovexattr, __NR_fremovexattr,
 #ifdef __NR_chmod
-    __NR_chmod,       __NR_chown,        __NR_lchown,       __NR_utime,
-    __NR_utimes,      __NR_futimesat,
+    __NR_chmod,        __NR_chown,        __NR_lchown,    __NR_utime,     __NR_utimes, __NR_futimesat,
 #endif
 };
 enum { NOTIFIED = sizeof notified_numbers / sizeof *notified_numbers };
@@ -193,14 +192,21 @@ static void reports(struct brokering *how) {
     nothing_else_is_reported(how);
 }
 
-/* --- a process that restricts itself --- */
+/* --- what the rules refuse --- */
 
-static int restrict_itself(void *unused) {
+static void make_protected(void) {
+    close(open("sticky/.bashrc", O_CREAT | O_WRONLY, 0600));
+}
+
+#define REFUSED(call) ((call) != 0 && errno == EACCES)
+
+static int change_protected(void *unused) {
     (void)unused;
-    bool as_before = chmod("file", 0640) == 0 && syscall(__NR_landlock_restrict_self, -1, 0) < 0;
-    umask(031);
-    return as_before && chmod("file", 0600) == 0 && chmod("frozen/file", 0600) != 0 && errno == EROFS &&
-                   umask(0) == 031
+    int fd = open("sticky/.bashrc", O_RDONLY);
+    return REFUSED(truncate("sticky/.bashrc", 0)) && REFUSED(chmod("sticky/.bashrc", 0700)) &&
+                   REFUSED(fchmod(fd, 0700)) && REFUSED(chown("sticky/.bashrc", geteuid(), getegid())) &&
+                   REFUSED(futimens(fd, NULL)) && REFUSED(setxattr("sticky/.bashrc", "user.a", "1", 1, 0)) &&
+                   REFUSED(fremovexattr(fd, "user.a"))
                ? 0
                : 1;
 }
@@ -210,9 +216,14 @@ int main(void) {
     if (!both_ways(&how, make_calls))
         return done_testing();
     reports(&how);
-    is_int(brokered_run(&how, restrict_itself, NULL), 0, "a process that restricts itself goes on");
-    is_int(how.continued, 4,
-           "from then on the kernel makes what is allowed, beside the calls that change the rules");
-    is_reported(&how, "file-write-mode", "frozen/file");
+    how.ruled = true;
+    how.prepare = make_protected;
+    is_int(brokered_run(&how, change_protected, NULL), 0, "nothing of a protected file changes");
+    is_reported(&how, "file-write-data", "sticky/.bashrc");
+    is_reported(&how, "file-write-mode", "sticky/.bashrc");
+    is_reported(&how, "file-write-owner", "sticky/.bashrc");
+    is_reported(&how, "file-write-times", "sticky/.bashrc");
+    is_reported(&how, "file-write-xattr", "sticky/.bashrc");
+    nothing_else_is_reported(&how);
     return done_testing();
 }

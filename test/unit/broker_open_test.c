@@ -79,8 +79,8 @@ static void without_numbers(void) {
     getrlimit(RLIMIT_NOFILE, &limit);
     none = (struct rlimit){.rlim_cur = 3, .rlim_max = limit.rlim_max};
     setrlimit(RLIMIT_NOFILE, &none);
-    bool refused =
-        open("too-many", MAKE, 0600) < 0 && errno == EMFILE && open("file", MAKE) < 0 && errno == EMFILE;
+    bool refused = open("too-many", MAKE, 0600) < 0 && errno == EMFILE && open("file", MAKE) < 0 &&
+                   errno == EMFILE && open("file", O_WRONLY | O_TRUNC) < 0 && errno == EMFILE;
     setrlimit(RLIMIT_NOFILE, &limit);
     if (!refused)
         _exit(116);
@@ -116,11 +116,14 @@ static int make_calls(void *argument) {
     return 0;
 }
 
-static const int notified_numbers[] = {__NR_openat, __NR_umask,
+static const int notified_numbers[] = {
+    __NR_openat,
+    __NR_umask,
 #ifdef __NR_open
-                                       __NR_open, __NR_creat,
+    __NR_open,
+    __NR_creat,
 #endif
-                                       __NR_landlock_restrict_self};
+};
 
 static bool answer_opens(struct call *call, struct answer *answer) {
     return broker_open(call, answer) || broker_objects(call, answer);
@@ -147,14 +150,39 @@ static void reports(struct brokering *how) {
     nothing_else_is_reported(how);
 }
 
-/* --- a process that restricts itself --- */
+/* --- what the rules refuse --- */
 
-static int restrict_itself(void *unused) {
+/* The name is the rules' own, here and elsewhere; what is there already is another thing. */
+static int write_protected(void *unused) {
     (void)unused;
-    return close(open("one", MAKE, 0600)) == 0 && syscall(__NR_landlock_restrict_self, -1, 0) < 0 &&
-                   close(open("two", MAKE, 0600)) == 0 && open("frozen/two", MAKE, 0600) < 0 && errno == EROFS
+    return open(".bashrc", MAKE, 0600) < 0 && errno == EACCES && open("dir/../.bashrc", NEW, 0600) < 0 &&
+                   errno == EACCES && open("to-dir/.bashrc", MAKE, 0600) < 0 && errno == EACCES &&
+                   access(".bashrc", F_OK) != 0 && access("dir/.bashrc", F_OK) != 0 &&
+                   open("missing/.bashrc", MAKE, 0600) < 0 && errno == ENOENT &&
+                   open(".bashrc", O_WRONLY) < 0 && errno == ENOENT && open("frozen/.bashrc", MAKE, 0600) < 0
                ? 0
                : 1;
+}
+
+/* The tree has the file before. */
+static void make_protected(void) {
+    close(open("sticky/.bashrc", O_CREAT | O_WRONLY, 0600));
+    if (symlink("sticky/.bashrc", "to-protected") != 0)
+        abort();
+}
+
+static int write_existing(void *unused) {
+    (void)unused;
+    const int flags[] = {O_WRONLY,         O_RDWR, MAKE, O_TRUNC, O_WRONLY | O_APPEND | O_NOFOLLOW,
+                         O_CREAT | O_TRUNC};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (open("sticky/.bashrc", flags[i], 0600) >= 0 || errno != EACCES ||
+            (open("to-protected", flags[i] & ~O_NOFOLLOW, 0600) >= 0 || errno != EACCES))
+            return 1;
+    return open("sticky/.bashrc", NEW, 0600) < 0 && errno == EEXIST &&
+                   open("sticky/.bashrc", O_RDONLY) >= 0 && open("to-protected", O_CREAT, 0600) >= 0
+               ? 0
+               : 2;
 }
 
 /* --- reads, where they are asked for --- */
@@ -176,9 +204,18 @@ int main(void) {
     if (!both_ways(&how, make_calls))
         return done_testing();
     reports(&how);
-    is_int(brokered_run(&how, restrict_itself, NULL), 0, "a process that restricts itself goes on");
-    is_int(how.continued, 2, "from then on the kernel makes what is allowed, beside the restriction");
-    is_reported(&how, "file-write-create", "frozen/two");
+    how.ruled = true;
+    is_int(brokered_run(&how, write_protected, NULL), 0, "no file gets a protected name");
+    is_int(how.continued, 0, "and the kernel is asked for none");
+    is_reported(&how, "file-write-create", ".bashrc");
+    is_reported(&how, "file-write-create", "dir/.bashrc");
+    is_reported(&how, "file-write-create", "frozen/.bashrc");
+    nothing_else_is_reported(&how);
+    how.prepare = make_protected;
+    is_int(brokered_run(&how, write_existing, NULL), 0, "no protected file is opened to be written");
+    is_reported(&how, "file-write-data", "sticky/.bashrc");
+    nothing_else_is_reported(&how);
+    how.prepare = NULL;
     how.payload.supervision |= SUPERVISE_READS;
     is_int(brokered_run(&how, read_what_is_covered, NULL), 0, "what is covered cannot be read");
     is_reported(&how, "file-read-data", "covered");

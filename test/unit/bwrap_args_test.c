@@ -72,6 +72,38 @@ int main(void) {
     has(text, " --bind / / ", true, "a write root of / binds the root writable");
     plan.root_writable = false;
 
+    char region_paths[9][16] = {"/h",    "/h/a/b/c", "/h/a/b/c/d", "/h/a/b/e", "/h/a/x",
+                                "/h/ab", "/n",       "/n/n",       "/n/n/q/r"};
+    struct mount regions[] = {{.kind = MOUNT_MASK_HOLES, .path = region_paths[0]},
+                              {.kind = MOUNT_READ_ONLY, .path = region_paths[1]},
+                              {.kind = MOUNT_MASK_DIR, .path = region_paths[2]},
+                              {.kind = MOUNT_WRITABLE, .path = region_paths[3]},
+                              {.kind = MOUNT_READ_ONLY, .path = region_paths[4]},
+                              {.kind = MOUNT_MASK_FILE, .path = region_paths[5]},
+                              {.kind = MOUNT_MASK_HOLES, .path = region_paths[6]},
+                              {.kind = MOUNT_MASK_HOLES, .path = region_paths[7]},
+                              {.kind = MOUNT_READ_ONLY, .path = region_paths[8]}};
+    struct mount_plan denied = {.items = regions, .count = sizeof regions / sizeof regions[0]};
+    text = args_text(&denied, &all_features, &masks);
+    has(text,
+        " --perms 0111 --tmpfs /h --perms 0111 --dir /h/a --perms 0111 --dir /h/a/b --ro-bind /h/a/b/c "
+        "/h/a/b/c ",
+        true, "the folders on the way to a hole can be passed through, not listed");
+    has(text,
+        " --ro-bind /h/a/b/c /h/a/b/c --perms 0000 --tmpfs /h/a/b/c/d --remount-ro /h/a/b/c/d --bind "
+        "/h/a/b/e /h/a/b/e ",
+        true, "they are made once, also when something was mounted in a hole");
+    has(text,
+        " --bind /h/a/b/e /h/a/b/e --ro-bind /h/a/x /h/a/x --perms 0000 --ro-bind-data 10 /h/ab --remount-ro "
+        "/h ",
+        true, "the region is closed after its last hole");
+    has(text,
+        " --perms 0111 --tmpfs /n --perms 0111 --tmpfs /n/n --perms 0111 --dir /n/n/q --ro-bind /n/n/q/r "
+        "/n/n/q/r "
+        "--remount-ro /n/n --remount-ro /n --chdir /",
+        true, "a region in a region is closed before it");
+    is_int(masks, 1, "masked files in it are counted");
+
     struct mount *many = calloc(4000, sizeof *many);
     for (size_t i = 0; many != NULL && i < 4000; i++)
         many[i] = items[0];

@@ -257,6 +257,52 @@ static void braces_are_their_alternatives(void) {
     is_int(differences, 0, "braces mean what their alternatives mean");
 }
 
+/* Enters the path's folders one after the other. True where each is said to match as glob_match says, and
+ * none is given up above one that does. */
+static bool steps_agree(const char *pattern, const char *path) {
+    static unsigned char states[2][4096];
+    struct glob *glob = glob_compile(pattern);
+    if (glob == NULL)
+        return !glob_match(pattern, path) || strcmp(pattern, path) == 0;
+    unsigned outcome = GLOB_GOES_ON;
+    bool agree = true;
+    size_t end = 0;
+    glob_begin(glob, states[0]);
+    for (unsigned i = 0; outcome & GLOB_GOES_ON && path[end] == '/' && path[1] != '\0'; i++) {
+        char name[128];
+        char above[128];
+        const char *start = path + end + 1;
+        end += 1 + strcspn(start, "/");
+        snprintf(name, sizeof name, "%.*s", (int)(path + end - start), start);
+        snprintf(above, sizeof above, "%.*s", (int)end, path);
+        outcome = glob_enter(glob, states[i % 2], name, states[(i + 1) % 2]);
+        agree = agree && ((outcome & GLOB_MATCHES) != 0) == glob_match(pattern, above);
+    }
+    if (end != 0 && path[end] != '\0')
+        agree = agree && !glob_match(pattern, path);
+    glob_free(glob);
+    return agree;
+}
+
+static void steps_are_the_whole(void) {
+    unsigned differences = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        ok(steps_agree(rows[i].pattern, rows[i].path), "%s means the same to %s step by step",
+           rows[i].pattern, rows[i].path);
+    for (unsigned i = 0; i < 200000; i++) {
+        char pattern[200] = "/";
+        char path[64];
+        if (i % 2 == 0)
+            random_pattern(pattern, sizeof pattern);
+        else
+            random_braces(pattern, 100, 2);
+        random_path(path, sizeof path);
+        if (!steps_agree(pattern, path) && differences++ < 5)
+            printf("# %s differs step by step for %s\n", pattern, path);
+    }
+    is_int(differences, 0, "200,000 random pairs mean step by step what they mean as a whole");
+}
+
 static void escapes(void) {
     static const char *const paths[] = {"/a", "/a*b?", "/[x]", "/{a,b}", "/a\\b", "/\xff é", "/"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
@@ -324,6 +370,7 @@ int main(void) {
     table();
     agrees_with_fnmatch();
     braces_are_their_alternatives();
+    steps_are_the_whole();
     escapes();
     is_over_soon();
     lists();

@@ -6,8 +6,18 @@
 
 #define MAX_RULES 32
 
-/* Rules as text: "+path" grant, "-path" denyWrite, "!path" denyRead, "!path/" with a slash at the end a
- * directory. */
+/* The first character of a rule as text. */
+static const struct {
+    char sign;
+    enum fs_rule_kind kind;
+    enum fs_rule_origin origin;
+} signs[] = {
+    {'+', FS_ALLOW_WRITE, FS_ASKED}, {'-', FS_DENY_WRITE, FS_ASKED},  {'!', FS_DENY_READ, FS_ASKED},
+    {'?', FS_ALLOW_READ, FS_ASKED},  {'~', FS_DENY_READ, FS_DEFAULT}, {'#', FS_DENY_READ, FS_STRICT},
+    {'=', FS_ALLOW_READ, FS_STRICT},
+};
+
+/* A path with a slash at the end is a directory. */
 static void plan_of(const char *const *texts, struct mount_plan *plan) {
     static struct fs_rule items[MAX_RULES];
     static char paths[MAX_RULES][128];
@@ -20,9 +30,11 @@ static void plan_of(const char *const *texts, struct mount_plan *plan) {
         bool slash = length > 1 && path[length - 1] == '/';
         if (slash)
             path[length - 1] = '\0';
-        items[rules.count] = (struct fs_rule){.kind = text[0] == '+'   ? FS_ALLOW_WRITE
-                                                      : text[0] == '-' ? FS_DENY_WRITE
-                                                                       : FS_DENY_READ,
+        size_t sign = 0;
+        while (signs[sign].sign != text[0])
+            sign++;
+        items[rules.count] = (struct fs_rule){.kind = signs[sign].kind,
+                                              .origin = signs[sign].origin,
                                               .path = path,
                                               .device = 7,
                                               .inode = rules.count + 1,
@@ -33,11 +45,9 @@ static void plan_of(const char *const *texts, struct mount_plan *plan) {
         ok(false, "the plan is built: %s", err.text);
 }
 
-static const char *const letters[] = {[MOUNT_WRITABLE] = "rw",
-                                      [MOUNT_READ_ONLY] = "ro",
-                                      [MOUNT_MASK_DIR] = "dir",
-                                      [MOUNT_MASK_FILE] = "file",
-                                      [MOUNT_PIN] = "pin"};
+static const char *const letters[] = {
+    [MOUNT_WRITABLE] = "rw",    [MOUNT_READ_ONLY] = "ro",     [MOUNT_MASK_DIR] = "dir",
+    [MOUNT_MASK_FILE] = "file", [MOUNT_MASK_HOLES] = "holes", [MOUNT_PIN] = "pin"};
 
 static void plans(const char *name, const char *wanted, const char *const *texts) {
     struct mount_plan plan;
@@ -61,22 +71,51 @@ static enum mount_kind kind_at(const struct mount_plan *plan, const char *path) 
     return kind;
 }
 
-/* What it should be, by the rules alone. */
+static bool has_rule(const char *const *texts, char sign, const char *path, size_t length) {
+    for (size_t i = 0; texts[i] != NULL; i++)
+        if (texts[i][0] == sign && strncmp(texts[i] + 1, path, length) == 0 &&
+            strcmp(texts[i] + 1 + length, "/") == 0)
+            return true;
+    return false;
+}
+
+/* What it should be, by the rules alone: from the root to the path, each folder's rules after those above it.
+ */
 static bool agrees(const char *const *texts, const char *path, enum mount_kind kind) {
     bool grant = false;
     bool deny_write = false;
-    bool deny_read = false;
-    for (size_t i = 0; texts[i] != NULL; i++) {
-        if (!path_is_within(path, texts[i] + 1))
+    char closed = 0; /* by whom: 's' strictly, else 'd' */
+    for (size_t end = 1; end <= strlen(path); end++) {
+        if (path[end] != '/' && path[end] != '\0')
             continue;
-        grant |= texts[i][0] == '+';
-        deny_write |= texts[i][0] == '-';
-        deny_read |= texts[i][0] == '!';
+        grant |= has_rule(texts, '+', path, end);
+        deny_write |= has_rule(texts, '-', path, end);
+        if (closed == 0 && has_rule(texts, '#', path, end))
+            closed = 's';
+        if (closed == 's' && has_rule(texts, '=', path, end))
+            closed = 0;
+        if (has_rule(texts, '~', path, end))
+            closed = 'd';
+        if (has_rule(texts, '?', path, end))
+            closed = 0;
+        if (has_rule(texts, '!', path, end))
+            closed = 'd';
     }
-    if (deny_read)
-        return kind == MOUNT_MASK_DIR || kind == MOUNT_MASK_FILE;
-    return (kind == MOUNT_WRITABLE) == (grant && !deny_write) && kind != MOUNT_MASK_DIR &&
-           kind != MOUNT_MASK_FILE;
+    bool masked = kind == MOUNT_MASK_DIR || kind == MOUNT_MASK_FILE || kind == MOUNT_MASK_HOLES;
+    return masked == (closed != 0) && (kind == MOUNT_WRITABLE) == (grant && !deny_write && closed == 0);
+}
+
+/* Whether it is passed through where it is to be, and only there. */
+static bool has_right_masks(const struct mount_plan *plan) {
+    for (size_t i = 0; i < plan->count; i++) {
+        enum mount_kind kind = plan->items[i].kind;
+        bool holes = false;
+        for (size_t j = i + 1; j < plan->count; j++)
+            holes |= path_is_within(plan->items[j].path, plan->items[i].path);
+        if ((kind == MOUNT_MASK_HOLES && !holes) || (kind == MOUNT_MASK_DIR && holes))
+            return false;
+    }
+    return true;
 }
 
 /* Random rules over a small tree: every path of it is what the rules say, and nothing is mounted twice. */
@@ -85,13 +124,15 @@ static void holds_for_random_rules(unsigned rounds) {
     unsigned seed = 1;
     unsigned wrong = 0;
     for (unsigned round = 0; round < rounds; round++) {
-        char texts[8][32];
-        const char *rules[9] = {NULL};
-        size_t count = 1 + (unsigned)rand_r(&seed) % 8;
+        char texts[10][32];
+        const char *rules[11] = {NULL};
+        size_t count = 1 + (unsigned)rand_r(&seed) % 10;
         for (size_t i = 0; i < count; i++) {
-            size_t at = (size_t)snprintf(texts[i], sizeof texts[i], "%c", "+-!"[rand_r(&seed) % 3]);
+            char sign = signs[(unsigned)rand_r(&seed) % (sizeof signs / sizeof signs[0])].sign;
+            size_t at = (size_t)snprintf(texts[i], sizeof texts[i], "%c", sign);
             for (int depth = 1 + rand_r(&seed) % 3; depth > 0; depth--)
                 at += (size_t)snprintf(texts[i] + at, sizeof texts[i] - at, "/%s", names[rand_r(&seed) % 3]);
+            snprintf(texts[i] + at, sizeof texts[i] - at, "/");
             rules[i] = texts[i];
         }
         struct mount_plan plan;
@@ -99,14 +140,63 @@ static void holds_for_random_rules(unsigned rounds) {
         for (unsigned path = 0; path < 27; path++) {
             char name[32];
             snprintf(name, sizeof name, "/%s/%s/%s", names[path / 9], names[path / 3 % 3], names[path % 3]);
-            wrong += !agrees(rules, name, kind_at(&plan, name));
+            enum mount_kind kind = kind_at(&plan, name);
+            wrong += !agrees(rules, name, kind);
+            wrong += mount_plan_shows(&plan, name) != (kind == MOUNT_WRITABLE || kind == MOUNT_READ_ONLY);
         }
         for (size_t i = 0; i < plan.count; i++)
             for (size_t j = i + 1; j < plan.count; j++)
                 wrong += strcmp(plan.items[i].path, plan.items[j].path) == 0;
+        wrong += !has_right_masks(&plan);
         mount_plan_clear(&plan);
     }
     is_int(wrong, 0, "random rules: every path is what the rules say, no path is mounted twice");
+}
+
+static void reading(void) {
+    plans("allowRead where nothing is closed makes no mount", "rw /w", RULES("+/w", "?/s/", "?/w/x"));
+    plans("allowRead opens a folder in a closed one", "holes /s, ro /s/x", RULES("!/s/", "?/s/x"));
+    plans("and a denial in that closes again", "holes /s, ro /s/x, file /s/x/y",
+          RULES("!/s/", "?/s/x/", "!/s/x/y"));
+    plans("and so on", "holes /s, ro /s/x, holes /s/x/y, ro /s/x/y/z",
+          RULES("!/s/", "?/s/x/", "!/s/x/y/", "?/s/x/y/z"));
+    plans("on one path denyRead beats allowRead", "dir /s", RULES("!/s/", "?/s/"));
+    plans("and allowRead beats the defaults", "", RULES("~/s/", "?/s/"));
+    plans("credentials have holes", "holes /h/.ssh, ro /h/.ssh/known_hosts",
+          RULES("~/h/.ssh/", "?/h/.ssh/known_hosts"));
+    plans("allowRead above a denial does not lift it", "dir /h/.ssh", RULES("~/h/.ssh/", "?/h/"));
+    plans("a closed folder between does not count", "holes /s, ro /s/a/b",
+          RULES("!/s/", "!/s/a/", "?/s/a/b"));
+    plans("a write root in a closed folder stays closed", "dir /h", RULES("!/h/", "+/h/w/"));
+    plans("what is open again in a write root is writable", "rw /w, holes /w/s, rw /w/s/x",
+          RULES("+/w/", "!/w/s/", "?/w/s/x"));
+    plans("unless it is write-denied", "rw /w, holes /w/s, ro /w/s/x",
+          RULES("+/w/", "!/w/s/", "?/w/s/x", "-/w/s/x"));
+    plans("a root that is open again in a closed folder is writable", "holes /h, rw /h/w, dir /h/w/s",
+          RULES("!/h/", "+/h/w/", "?/h/w/", "!/h/w/s/"));
+    plans("above a denial in a hole everything is pinned", "holes /h, rw /h/w, pin /h/w/a, file /h/w/a/s",
+          RULES("!/h/", "+/h/w/", "?/h/w/", "!/h/w/a/s"));
+    plans("strictly everything is closed but what is named",
+          "dir /etc, holes /home, rw /home/u/w, holes /usr, ro /usr/bin, ro /usr/lib",
+          RULES("#/usr/", "#/etc/", "#/home/", "=/usr/bin/", "=/usr/lib/", "+/home/u/w/", "=/home/u/w/"));
+    plans("a root that is a whole closed entry is no hole", "rw /tmp", RULES("#/tmp/", "+/tmp/", "=/tmp/"));
+    plans("what is open by default lifts no denyRead", "dir /usr", RULES("#/usr/", "!/usr/", "=/usr/bin/"));
+    plans("nor credentials", "holes /h, ro /h/n, dir /h/n/.aws",
+          RULES("#/h/", "=/h/n/", "~/h/n/.aws/", "=/h/n/.aws/x"));
+    plans("but allowRead does", "holes /h, ro /h/n, holes /h/n/.aws, ro /h/n/.aws/x",
+          RULES("#/h/", "=/h/n/", "~/h/n/.aws/", "?/h/n/.aws/x"));
+    plans("read-only places in what is closed make no mount", "dir /sys", RULES("#/sys/", "-/sys"));
+
+    struct mount_plan plan;
+    plan_of(RULES("+/", "!/s/", "?/s/x"), &plan);
+    ok(!mount_plan_shows(&plan, "/s/new") && mount_plan_shows(&plan, "/s/x/new") &&
+           mount_plan_shows(&plan, "/new") && !mount_plan_shows(&plan, "/proc/new"),
+       "the plan tells what can be seen");
+    mount_plan_clear(&plan);
+    struct error err = {0};
+    struct fs_rule root = {.kind = FS_DENY_READ, .path = (char[]){"/"}, .directory = true};
+    ok(mount_plan_build(&(struct fs_rules){.items = &root, .count = 1}, &plan, &err) != 0 && plan.count == 0,
+       "the root itself is not hidden");
 }
 
 int main(void) {
@@ -145,6 +235,7 @@ int main(void) {
     ok(plan.items[0].device == 7 && plan.items[0].inode == 1,
        "a mount carries the identity of the rule's file");
     mount_plan_clear(&plan);
-    holds_for_random_rules(20000);
+    reading();
+    holds_for_random_rules(40000);
     return done_testing();
 }

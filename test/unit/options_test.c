@@ -6,6 +6,7 @@
 
 #include "policy/json_util.h"
 #include "policy/option_table.h"
+#include "policy/protected_names.h"
 #include "tap.h"
 
 #define ROOT_KEYS                                                                                            \
@@ -14,6 +15,8 @@
     "denyRead, allowWrite, denyWrite, allowRead, defaultRead, allowGitConfig, allowProtected"
 #define LATER ": not supported by this version"
 #define NOT_A_PATH "expected a path, found "
+#define NOT_ALLOW_OR_DENY "expected \"allow\" or \"deny\", found "
+#define NOT_PROTECTED "expected a protected name such as \".vscode/\", found "
 #define HOME_REASON " (only \"~\" and \"~/…\" stand for a home directory)"
 
 static const struct {
@@ -111,6 +114,30 @@ static const struct {
      "ignoreViolations[\"*\"][0]: expected a non-empty string, found 7"},
     {"{\"ignoreViolations\":{\"\":[]}}",
      "ignoreViolations: expected \"*\" or part of a command as key, found \"\""},
+    {"{\"filesystem\":{\"allowRead\":\"/x\"}}",
+     "filesystem.allowRead: expected a list of paths, found \"/x\""},
+    {"{\"filesystem\":{\"allowRead\":{\"$unsupported\":\"a Set\"}}}",
+     "filesystem.allowRead: expected a list of paths, found a Set"},
+    {"{\"filesystem\":{\"allowRead\":[\"~bob/x\"]}}",
+     "filesystem.allowRead[0]: " NOT_A_PATH "\"~bob/x\"" HOME_REASON},
+    {"{\"filesystem\":{\"defaultRead\":\"no\"}}", "filesystem.defaultRead: " NOT_ALLOW_OR_DENY "\"no\""},
+    {"{\"filesystem\":{\"defaultRead\":\"Deny\"}}", "filesystem.defaultRead: " NOT_ALLOW_OR_DENY "\"Deny\""},
+    {"{\"filesystem\":{\"defaultRead\":true}}", "filesystem.defaultRead: " NOT_ALLOW_OR_DENY "true"},
+    {"{\"filesystem\":{\"defaultRead\":null}}", "filesystem.defaultRead: " NOT_ALLOW_OR_DENY "null"},
+    {"{\"filesystem\":{\"defaultRead\":\"\"}}",
+     "filesystem.defaultRead: " NOT_ALLOW_OR_DENY "\"\" (it is empty)"},
+    {"{\"filesystem\":{\"allowGitConfig\":1}}", "filesystem.allowGitConfig: expected true or false, found 1"},
+    {"{\"filesystem\":{\"allowProtected\":\".vscode/\"}}",
+     "filesystem.allowProtected: expected a list of protected names, found \".vscode/\""},
+    {"{\"filesystem\":{\"allowProtected\":[\".vscode/\",\"src/\"]}}",
+     "filesystem.allowProtected[1]: " NOT_PROTECTED "\"src/\""},
+    {"{\"filesystem\":{\"allowProtected\":[7]}}", "filesystem.allowProtected[0]: " NOT_PROTECTED "7"},
+    {"{\"filesystem\":{\"allowProtected\":[\".git/hooks/\"]}}",
+     "filesystem.allowProtected[0]: " NOT_PROTECTED "\".git/hooks/\" (hooks cannot be freed)"},
+    {"{\"filesystem\":{\"allowProtected\":[\"hooks\"]}}",
+     "filesystem.allowProtected[0]: " NOT_PROTECTED "\"hooks\" (hooks cannot be freed)"},
+    {"{\"filesystem\":{\"allowProtected\":[\".git/config\"]}}",
+     "filesystem.allowProtected[0]: " NOT_PROTECTED "\".git/config\" (see allowGitConfig)"},
     {"{\"monitorReads\":\"yes\"}", "monitorReads: expected true or false, found \"yes\""},
     {"{\"violationLog\":null}", "violationLog: expected an absolute path, found null"},
     {"{\"violationLog\":[\"/x\"]}", "violationLog: expected an absolute path, found an array"},
@@ -125,11 +152,6 @@ static const struct {
     /* later parts */
     {"{\"network\":{\"allowedIPs\":[\"192.0.2.7\"]}}", "network.allowedIPs" LATER},
     {"{\"network\":{\"upstreamProxy\":\"http://proxy.example.com\"}}", "network.upstreamProxy" LATER},
-    {"{\"filesystem\":{\"allowRead\":[\"/x\"]}}", "filesystem.allowRead" LATER},
-    {"{\"filesystem\":{\"allowRead\":{\"$unsupported\":\"a Set\"}}}", "filesystem.allowRead" LATER},
-    {"{\"filesystem\":{\"defaultRead\":\"deny\"}}", "filesystem.defaultRead" LATER},
-    {"{\"filesystem\":{\"allowGitConfig\":true}}", "filesystem.allowGitConfig" LATER},
-    {"{\"filesystem\":{\"allowProtected\":[\".vscode/\"]}}", "filesystem.allowProtected" LATER},
     {"{\"limits\":{\"memoryBytes\":1}}", "limits.memoryBytes" LATER},
     {"{\"backend\":\"seatbelt\"}", "backend" LATER},
     {"{\"backend\":null}", "backend" LATER},
@@ -155,6 +177,7 @@ static const char *const accepted[] = {
     "{\"network\":{\"allowedIPs\":[]}}",
     "{\"filesystem\":{\"allowRead\":[],\"allowProtected\":[],\"defaultRead\":\"allow\",\"allowGitConfig\":"
     "false}}",
+    "{\"filesystem\":{\"allowProtected\":[\".vscode\",\".vscode/\",\".bashrc\"]}}",
     "{\"monitorReads\":false,\"backend\":\"auto\"}",
     "{\"violationLog\":\"~\"}",
     "{\"violationLog\":\"/a/../b.log\"}",
@@ -199,7 +222,9 @@ static void keeps_every_value(void) {
     struct options *o = NULL;
     parse("{\"network\":{\"allowedDomains\":[\"*.Example.com:443\"],\"deniedDomains\":[\"x.example.com\"],"
           "\"allowUnixSockets\":[\"/run/x.sock\",\"~/y\"],\"allowLocalBinding\":true,\"onAskHost\":true},"
-          "\"filesystem\":{\"denyRead\":[\"/a\"],\"allowWrite\":[\"b\"],\"denyWrite\":[\"~/c\",\"\\u00e9\"]},"
+          "\"filesystem\":{\"denyRead\":[\"/a\"],\"allowWrite\":[\"b\"],\"denyWrite\":[\"~/c\",\"\\u00e9\"],"
+          "\"allowRead\":[\"~/.ssh/known_hosts\"],\"defaultRead\":\"deny\",\"allowGitConfig\":true,"
+          "\"allowProtected\":[\".vscode/\",\".bashrc\"]},"
           "\"monitorViolations\":false,\"monitorReads\":true,\"violationLog\":\"~/v.log\","
           "\"ignoreViolations\":{\"*\":[\"l1\",\"l2\"],\"git status\":[]}}",
           &o, NULL);
@@ -216,6 +241,16 @@ static void keeps_every_value(void) {
     is_str(o->fs.deny_write.items[1], "\xc3\xa9", "entries are UTF-8");
     is_str(o->fs.deny_write.items[2], "~/v.log", "the log is write-denied");
     is_str(o->violation_log, "~/v.log", "violationLog is kept");
+    is_str(o->fs.allow_read.items[0], "~/.ssh/known_hosts", "allowRead is kept");
+    ok(fs_options_are_strict(&o->fs), "defaultRead is kept");
+    ok(o->fs.allow_git_config, "allowGitConfig is kept");
+    uint64_t freed = 0;
+    for (size_t i = 0; i < protected_name_count; i++)
+        if (strcmp(protected_names[i].path, ".vscode") == 0 ||
+            strcmp(protected_names[i].path, ".bashrc") == 0)
+            freed |= (uint64_t)1 << i;
+    ok(freed != 0 && fs_options_freed_names(&o->fs) == freed,
+       "allowProtected becomes the rows that it names");
     ok(!o->monitor_violations, "monitorViolations is kept");
     ok(o->monitor_reads, "monitorReads is kept");
     is_int((long long)o->ignore_count, 2, "ignoreViolations has all keys");
@@ -233,6 +268,8 @@ static void has_defaults(void) {
     ok(o->monitor_violations, "monitorViolations is on by default");
     ok(!o->monitor_reads && o->violation_log == NULL && o->fs.deny_write.count == 0,
        "monitorReads is off by default, and there is no log");
+    ok(!fs_options_are_strict(&o->fs) && !o->fs.allow_git_config && fs_options_freed_names(&o->fs) == 0,
+       "reading is open by default, and no protected name is free");
     ok(!o->network.allow_local_binding && !o->network.has_ask, "local binding and questions are off");
     is_int((long long)(o->fs.deny_read.count + o->network.allowed_domains.count + o->ignore_count), 0,
            "lists are empty by default");
@@ -360,8 +397,9 @@ static void *failing_malloc(size_t size) {
 }
 
 static void memory_that_runs_out_is_an_error(void) {
-    const char *json = "{\"filesystem\":{\"allowRead\":[],\"denyRead\":[\"/a\",\"/"
-                       "b\"]},\"violationLog\":\"/v\",\"ignoreViolations\":{\"*\":[\"x\"]}}";
+    const char *json =
+        "{\"filesystem\":{\"allowRead\":[\"/c\"],\"defaultRead\":\"deny\",\"denyRead\":[\"/a\",\"/"
+        "b\"]},\"violationLog\":\"/v\",\"ignoreViolations\":{\"*\":[\"x\"]}}";
     json_set_alloc_funcs(failing_malloc, free);
     size_t failures = 0, memory_errors = 0;
     bool clean = true;

@@ -9,6 +9,8 @@ static struct payload_mount mount_items[] = {
     {.kind = MOUNT_READ_ONLY, .device = 1ull << 40, .inode = 42, .path = "/w/d"}};
 
 static struct payload_reason reason_items[] = {{"/w/d", "denied by denyWrite"}, {"/proc", ""}};
+static struct payload_rule rule_items[] = {{PAYLOAD_DENY_READ, 1, "/w/**/x", "denied by denyRead"}};
+static struct payload_mount later_items[] = {{.kind = MOUNT_MASK_FILE, .path = "/w/later"}};
 static char *socket_items[] = {(char[]){"/run/x.sock"}, NULL};
 
 static const struct payload sample = {
@@ -30,6 +32,14 @@ static const struct payload sample = {
     .supervision = SUPERVISE_FILTER | SUPERVISE_READS,
     .reasons = reason_items,
     .reason_count = 2,
+    .rules = rule_items,
+    .rule_count = 1,
+    .freed_names = 1ull << 40,
+    .allow_git_config = 1,
+    .common_dir = "/repository/.git",
+    .worktree = "tree",
+    .later = later_items,
+    .later_count = 1,
     .unix_sockets = socket_items,
     .unix_socket_count = 1,
     .mask_count = 3,
@@ -59,6 +69,15 @@ static void round_trip(void) {
     ok(got.reason_count == 2 && strcmp(got.reasons[0].path, "/w/d") == 0 &&
            strcmp(got.reasons[0].why, "denied by denyWrite") == 0 && got.reasons[1].why[0] == '\0',
        "reasons come back");
+    ok(got.rule_count == 1 && got.rules[0].kind == PAYLOAD_DENY_READ && got.rules[0].glob == 1 &&
+           strcmp(got.rules[0].path, "/w/**/x") == 0 && strcmp(got.rules[0].why, "denied by denyRead") == 0,
+       "rules come back");
+    ok(got.freed_names == 1ull << 40 && got.allow_git_config == 1 &&
+           strcmp(got.common_dir, "/repository/.git") == 0 && strcmp(got.worktree, "tree") == 0,
+       "what is freed and granted for git comes back");
+    ok(got.later_count == 1 && got.later[0].kind == MOUNT_MASK_FILE &&
+           strcmp(got.later[0].path, "/w/later") == 0,
+       "masks for what is not there yet come back");
     ok(got.unix_socket_count == 1 && strcmp(got.unix_sockets[0], "/run/x.sock") == 0 &&
            got.unix_sockets[1] == NULL,
        "allowed sockets come back");

@@ -88,7 +88,8 @@ static void supervision(void) {
     struct options on = {.monitor_violations = true, .fs.deny_read = {denied, 2, 2}};
     struct options reads = {.monitor_violations = true, .monitor_reads = true};
     struct options blind = {.monitor_reads = true};
-    supervision_is(&off, ALL, "true", SUPERVISE_FILTER, "without a monitor sockets are held to their rules");
+    supervision_is(&off, ALL, "true", SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_QUIETLY,
+                   "without a monitor the rules are held in silence");
     supervision_is(&on, ALL, "true", SUPERVISE_FILTER | SUPERVISE_PATHS, "with one changes are seen");
     supervision_is(&on, ALL, "cat secret/x", ALL, "and reads, where the command names what it may not read");
     supervision_is(&on, ALL, "cat missing", SUPERVISE_FILTER | SUPERVISE_PATHS, "unless that is not there");
@@ -97,7 +98,8 @@ static void supervision(void) {
     supervision_is(&on, ALL, "cat ~/.aws/config", ALL, "credentials that are there count");
     supervision_is(&on, ALL, "cat clouds/config", ALL, "by the name that a link leads to as well");
     supervision_is(&reads, ALL, "true", ALL, "all reads are seen where that is asked for");
-    supervision_is(&blind, ALL, "true", SUPERVISE_FILTER, "but not where nobody wants to know");
+    supervision_is(&blind, ALL, "true", SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_QUIETLY,
+                   "but not where nobody wants to know");
     supervision_is(&on, 0, "cat secret/x", 0, "nothing is asked for that cannot be had");
     supervision_is(&on, SUPERVISE_UNFILTERED | SUPERVISE_OPTIONAL, "true",
                    SUPERVISE_UNFILTERED | SUPERVISE_OPTIONAL,
@@ -130,6 +132,77 @@ static void reasons(void) {
     release(&prepared);
 }
 
+static bool holds(const struct payload *payload, uint32_t kind, uint32_t glob, const char *path) {
+    for (size_t i = 0; i < payload->rule_count; i++)
+        if (payload->rules[i].kind == kind && payload->rules[i].glob == glob &&
+            strcmp(payload->rules[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+static bool is_masked_later(const struct payload *payload, const char *path) {
+    for (size_t i = 0; i < payload->later_count; i++)
+        if (payload->later[i].kind == MOUNT_MASK_FILE && strcmp(payload->later[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+static void names(void) {
+    cleanup_free char *secret = below("work/secret");
+    cleanup_free char *hidden = below("work/secret/new");
+    cleanup_free char *missing = below("work/missing");
+    cleanup_free char *pattern = below("work/**/*.pem");
+    cleanup_free char *netrc = below("home/.netrc");
+    char *read_denied[] = {secret, (char[]){"missing"}, (char[]){"secret/new"}, (char[]){"**/*.pem"}, NULL};
+    char *write_denied[] = {(char[]){"fixed/"}, NULL};
+    char *freed[] = {(char[]){".vscode/"}, NULL};
+    struct options options = {.fs = {.deny_read = {read_denied, 4, 4},
+                                     .deny_write = {write_denied, 1, 1},
+                                     .allow_protected = {freed, 1, 1},
+                                     .allow_git_config = true}};
+    struct prepared prepared = prepare(&options, ALL, "true");
+    const struct payload *payload = &prepared.payload;
+    cleanup_free char *fixed = below("work/fixed");
+    ok(holds(payload, PAYLOAD_DENY_READ, 0, secret), "what is there is denied by name, too");
+    ok(holds(payload, PAYLOAD_DENY_WRITE, 0, fixed), "also what may be read");
+    ok(holds(payload, PAYLOAD_DENY_READ, 0, missing), "and what is not there");
+    ok(holds(payload, PAYLOAD_DENY_READ, 1, pattern), "and what matches a pattern");
+    ok(!holds(payload, PAYLOAD_DENY_READ, 0, netrc), "but no credentials where nothing can be written");
+    ok(is_masked_later(payload, missing) && is_masked_later(payload, netrc),
+       "what comes later is masked then");
+    ok(!is_masked_later(payload, hidden), "unless it is hidden with what it lies in");
+    ok(payload->freed_names == fs_options_freed_names(&options.fs) && payload->freed_names != 0,
+       "freed names are passed on");
+    is_int(payload->allow_git_config, 1, "and that git's configuration is free");
+    ok(payload->common_dir[0] == '\0' && payload->worktree[0] == '\0', "there is no other worktree");
+    release(&prepared);
+}
+
+static const struct payload_mount *mount_of(const struct payload *payload, const char *path) {
+    for (size_t i = 0; i < payload->mount_count; i++)
+        if (strcmp(payload->mounts[i].path, path) == 0)
+            return &payload->mounts[i];
+    return NULL;
+}
+
+static void strict_reads(void) {
+    struct options options = {.fs.default_read = (char[]){"deny"}};
+    struct prepared prepared = prepare(&options, ALL, "true");
+    cleanup_free char *work = below("work");
+    const struct payload_mount *usr = mount_of(&prepared.payload, "/usr");
+    const struct payload_mount *programs = mount_of(&prepared.payload, "/usr/bin");
+    const struct payload_mount *root = mount_of(&prepared.payload, work);
+    ok(usr != NULL && usr->kind == MOUNT_MASK_HOLES, "strictly, /usr is closed but for its holes");
+    ok(programs != NULL && programs->kind == MOUNT_READ_ONLY && programs->inode != 0, "one is /usr/bin");
+    ok(root != NULL && root->kind == MOUNT_WRITABLE, "and the cwd is one that may be written in");
+    ok(mount_of(&prepared.payload, "/proc") == NULL, "/proc is the sandbox's own");
+    is_str(reason_of(&prepared.payload, "/usr"), "not readable by default, see allowRead",
+           "that has its reason");
+    is_str(reason_of(&prepared.payload, "/usr/bin"), "outside the write roots", "a hole has another");
+    is_str(prepared.payload.cwd, work, "the cwd is real");
+    release(&prepared);
+}
+
 int main(void) {
     if (mkdtemp(tree) == NULL)
         abort();
@@ -143,6 +216,8 @@ int main(void) {
         abort();
     supervision();
     reasons();
+    names();
+    strict_reads();
     cleanup_free char *command = NULL;
     if (asprintf(&command, "rm -rf '%s'", tree) < 0 || system(command) != 0)
         diag("left behind", tree);

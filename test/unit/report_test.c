@@ -126,6 +126,33 @@ static void line_is(const struct denial *denial, const char *wanted, const char 
 #define HEAD "{\"type\":\"violation\",\"id\":0,\"operation\":"
 #define TAIL ",\"pid\":7,\"process\":\"na\\\"me\""
 
+/* What the supervisor took out has its own pid, and can be had quietly. */
+static void found(uint32_t supervision) {
+    int ends[2];
+    struct payload own = {.supervision = supervision};
+    struct outcome *outcome;
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        abort();
+    struct report *report = report_new(ends[1], &own);
+    outcome = outcome_new(ends[0]);
+    report_found(report, "/w/x.git/config", "file-write-data", "taken out");
+    report_found(report, "/w/x.git/config", "file-write-data", "taken out");
+    tail_read(&outcome->tail, ends[0], 65536);
+    char wanted[256];
+    snprintf(wanted, sizeof wanted,
+             "{\"type\":\"violation\",\"id\":0,\"operation\":\"file-write-data\","
+             "\"path\":\"/w/x.git/config\",\"why\":\"taken out\",\"pid\":%d,\"process\":\"os-sandbox\"",
+             (int)getpid());
+    if (supervision == SUPERVISE_QUIETLY)
+        is_int((long long)outcome->lines, 0, "where nothing is reported what was taken out is not, either");
+    else
+        ok(strncmp(outcome->last, wanted, strlen(wanted)) == 0 && outcome->refused == 0,
+           "what was taken out is a line of the supervisor's own");
+    finish(report, outcome, ends[1]);
+    is_int((long long)total(outcome), supervision == SUPERVISE_QUIETLY ? 0 : 2, "counted as others are");
+    outcome_free(outcome);
+}
+
 static void lines(void) {
     line_is(&(struct denial){.operation = "file-write-create", .path = "/etc/x"},
             HEAD "\"file-write-create\",\"path\":\"/etc/x\",\"why\":\"outside the write roots\"" TAIL,
@@ -305,6 +332,8 @@ static void reader_gone(void) {
 int main(void) {
     signal(SIGPIPE, SIG_IGN);
     lines();
+    found(SUPERVISE_PATHS);
+    found(SUPERVISE_QUIETLY);
     escapes();
     repeats();
     wakes();

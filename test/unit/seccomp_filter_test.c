@@ -30,43 +30,19 @@
 static const int sockets[] = {SYS_connect, SYS_bind, SYS_sendmsg, SYS_sendmmsg};
 static const int paths[] = {
 #ifdef __x86_64__
-    SYS_creat,
-    SYS_mkdir,
-    SYS_unlink,
-    SYS_rmdir,
-    SYS_rename,
-    SYS_link,
-    SYS_symlink,
-    SYS_mknod,
-    SYS_chmod,
-    SYS_chown,
-    SYS_lchown,
-    SYS_utime,
-    SYS_utimes,
-    SYS_futimesat,
+    SYS_creat,        SYS_mkdir,       SYS_unlink,
+    SYS_rmdir,        SYS_rename,      SYS_link,
+    SYS_symlink,      SYS_mknod,       SYS_chmod,
+    SYS_chown,        SYS_lchown,      SYS_utime,
+    SYS_utimes,       SYS_futimesat,
 #endif
-    SYS_mkdirat,
-    SYS_unlinkat,
-    SYS_renameat,
-    SYS_renameat2,
-    SYS_linkat,
-    SYS_symlinkat,
-    SYS_mknodat,
-    SYS_truncate,
-    SYS_fchmodat,
-    SYS_fchmod,
-    SYS_fchownat,
-    SYS_fchown,
-    SYS_utimensat,
-    SYS_setxattr,
-    SYS_lsetxattr,
-    SYS_fsetxattr,
-    SYS_removexattr,
-    SYS_lremovexattr,
-    SYS_fremovexattr,
-    SYS_umask,
-    446 /* landlock_restrict_self */,
-    452 /* fchmodat2 */};
+    SYS_mkdirat,      SYS_unlinkat,    SYS_renameat,
+    SYS_renameat2,    SYS_linkat,      SYS_symlinkat,
+    SYS_mknodat,      SYS_truncate,    SYS_fchmodat,
+    SYS_fchmod,       SYS_fchownat,    SYS_fchown,
+    SYS_utimensat,    SYS_setxattr,    SYS_lsetxattr,
+    SYS_fsetxattr,    SYS_removexattr, SYS_lremovexattr,
+    SYS_fremovexattr, SYS_umask,       452 /* fchmodat2 */};
 static const int not_permitted[] = {SYS_mount,
                                     SYS_umount2,
                                     SYS_pivot_root,
@@ -138,6 +114,8 @@ static int expected_of(long number, bool ones) {
         return expected;
     if (IN(not_permitted, number))
         return EPERM;
+    if (number == 444 /* landlock_create_ruleset */)
+        return EOPNOTSUPP;
     if (IN(sockets, number))
         return SOCKETS;
     return IN(paths, number) ? PATHS : ALLOWED;

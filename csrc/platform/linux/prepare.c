@@ -53,6 +53,30 @@ static struct payload_mount *payload_mounts(const struct mount_plan *plan) {
 /* Commands have a /proc of their own; the rest is said of the rules that deny. */
 static const struct payload_reason own_proc = {.path = "/proc", .why = "kernel files"};
 
+static bool has_reason(const struct payload_reason *reasons, size_t count, const char *path) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(reasons[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* What a plan's mount means that no rule has a reason for, NULL for nothing. */
+static const char *reason_of_mount(enum mount_kind kind) {
+    switch (kind) {
+    case MOUNT_PIN: /* what lies below it and is refused has a longer path */
+        return "holds a denied path";
+    case MOUNT_READ_ONLY: /* open for reading in a place that is closed */
+        return "outside the write roots";
+    case MOUNT_WRITABLE:
+    case MOUNT_MASK_DIR:
+    case MOUNT_MASK_FILE:
+    case MOUNT_MASK_HOLES:
+    case MOUNT_KINDS:
+        break;
+    }
+    return NULL;
+}
+
 static struct payload_reason *payload_reasons(const struct fs_rules *rules, const struct mount_plan *plan,
                                               size_t *count) {
     struct payload_reason *reasons = calloc(rules->count + plan->count + 1, sizeof *reasons);
@@ -64,12 +88,35 @@ static struct payload_reason *payload_reasons(const struct fs_rules *rules, cons
         if (rules->items[i].why != NULL)
             reasons[(*count)++] =
                 (struct payload_reason){.path = rules->items[i].path, .why = rules->items[i].why};
-    /* What lies below a pin and is refused has a longer path. */
-    for (size_t i = 0; i < plan->count; i++)
-        if (plan->items[i].kind == MOUNT_PIN)
-            reasons[(*count)++] =
-                (struct payload_reason){.path = plan->items[i].path, .why = "holds a denied path"};
+    const size_t denied = *count;
+    for (size_t i = 0; i < plan->count; i++) {
+        const char *why = reason_of_mount(plan->items[i].kind);
+        if (why != NULL && !has_reason(reasons, denied, plan->items[i].path))
+            reasons[(*count)++] = (struct payload_reason){.path = plan->items[i].path, .why = why};
+    }
     return reasons;
+}
+
+static struct payload_rule *payload_rules(const struct fs_rules *rules) {
+    struct payload_rule *out = calloc(rules->name_count + 1, sizeof *out);
+    for (size_t i = 0; out != NULL && i < rules->name_count; i++)
+        out[i] = (struct payload_rule){.kind = rules->names[i].read ? PAYLOAD_DENY_READ : PAYLOAD_DENY_WRITE,
+                                       .glob = rules->names[i].glob,
+                                       .path = rules->names[i].path,
+                                       .why = rules->names[i].why};
+    return out;
+}
+
+/* What is hidden already needs no mask when it comes. */
+static struct payload_mount *payload_later(const struct fs_rules *rules, const struct mount_plan *plan,
+                                           size_t *count) {
+    struct payload_mount *later = calloc(rules->later.count + 1, sizeof *later);
+    *count = 0;
+    for (size_t i = 0; later != NULL && i < rules->later.count; i++)
+        if (mount_plan_shows(plan, rules->later.items[i]))
+            later[(*count)++] =
+                (struct payload_mount){.kind = MOUNT_MASK_FILE, .path = rules->later.items[i]};
+    return later;
 }
 
 static bool names_denied_file(const struct strvec *argv, const struct fs_rules *rules) {
@@ -86,12 +133,12 @@ static bool names_denied_file(const struct strvec *argv, const struct fs_rules *
  */
 static uint32_t choose_supervision(const struct prepare_request *request, const struct fs_rules *rules) {
     const struct options *options = request->options;
-    uint32_t wanted = SUPERVISE_FILTER | SUPERVISE_OPTIONAL | SUPERVISE_UNFILTERED;
-    if (options->monitor_violations)
-        wanted |= SUPERVISE_PATHS;
+    uint32_t wanted = SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_OPTIONAL | SUPERVISE_UNFILTERED;
     if (options->monitor_violations && (options->monitor_reads || names_denied_file(&request->argv, rules)))
         wanted |= SUPERVISE_READS;
-    return wanted & request->supervision_allowed;
+    uint32_t supervision = wanted & request->supervision_allowed;
+    bool quiet = !options->monitor_violations && (supervision & SUPERVISE_PATHS) != 0;
+    return supervision | (quiet ? SUPERVISE_QUIETLY : 0u);
 }
 
 /* The process's umask without setting it: umask(2) can only be read by writing, which other threads would
@@ -170,9 +217,24 @@ static int write_memfd(const void *data, size_t size, int *out, struct error *er
     return 0;
 }
 
+/* Where everything is closed but what is named, links that lead to the cwd are not there. NULL: as written.
+ */
+static char *real_cwd(const struct prepare_request *request) {
+    struct resolved_path file = {0};
+    struct error ignored = {0};
+    char *real = NULL;
+    if (fs_options_are_strict(&request->options->fs) &&
+        path_resolve(request->cwd, &file, &ignored) == RESOLVE_FOUND) {
+        real = file.path;
+        file.path = NULL;
+    }
+    resolved_path_clear(&file);
+    return real;
+}
+
 static int write_payload(struct prepare_request *request, const struct fs_rules *rules,
-                         const struct mount_plan *plan, const struct strvec *sockets, int *out,
-                         struct error *err) {
+                         const struct mount_plan *plan, const struct strvec *sockets, const char *cwd,
+                         int *out, struct error *err) {
     struct strvec arguments = {0};
     unsigned mask_files = 0;
     int result =
@@ -182,11 +244,14 @@ static int write_payload(struct prepare_request *request, const struct fs_rules 
     cleanup_free struct payload_mount *mounts = payload_mounts(plan);
     size_t reason_count;
     cleanup_free struct payload_reason *reasons = payload_reasons(rules, plan, &reason_count);
+    cleanup_free struct payload_rule *names = payload_rules(rules);
+    size_t later_count;
+    cleanup_free struct payload_mount *later = payload_later(rules, plan, &later_count);
     strvec_clear(&arguments);
     if (result != 0)
         return -1;
     struct payload payload = {.bwrap = request->bwrap,
-                              .cwd = request->cwd,
+                              .cwd = cwd,
                               .argv = request->argv.items,
                               .argc = request->argv.count,
                               .envp = request->env.items,
@@ -201,6 +266,14 @@ static int write_payload(struct prepare_request *request, const struct fs_rules 
                               .supervision = choose_supervision(request, rules),
                               .reasons = reasons,
                               .reason_count = reason_count,
+                              .rules = names,
+                              .rule_count = rules->name_count,
+                              .freed_names = fs_options_freed_names(&request->options->fs),
+                              .allow_git_config = request->options->fs.allow_git_config,
+                              .common_dir = rules->common_dir,
+                              .worktree = rules->worktree,
+                              .later = later,
+                              .later_count = later_count,
                               .unix_sockets = sockets->items,
                               .unix_socket_count = sockets->count,
                               .mask_count = mask_files,
@@ -209,7 +282,9 @@ static int write_payload(struct prepare_request *request, const struct fs_rules 
     current_limits(&payload);
     size_t size = 0;
     cleanup_free void *data =
-        joined != NULL && mounts != NULL && reasons != NULL ? payload_encode(&payload, &size) : NULL;
+        joined != NULL && mounts != NULL && reasons != NULL && names != NULL && later != NULL
+            ? payload_encode(&payload, &size)
+            : NULL;
     return data == NULL ? error_memory(err) : write_memfd(data, size, out, err);
 }
 
@@ -219,6 +294,23 @@ static int list_read_only(struct strvec *out, struct error *err) {
     if (strvec_push(out, "/sys") != 0)
         return error_memory(err);
     return geteuid() == 0 ? kernel_mounts_list(out, err) : 0;
+}
+
+/* What execvp(3) of glibc searches where PATH is not set. */
+#define DEFAULT_PATH "/bin:/usr/bin"
+
+static const char *search_path(const struct strvec *env) {
+    for (size_t i = 0; i < env->count; i++)
+        if (strncmp(env->items[i], "PATH=", 5) == 0)
+            return env->items[i] + 5;
+    return DEFAULT_PATH;
+}
+
+static void describe_command(struct prepare_request *request) {
+    request->place.supervised = (request->supervision_allowed & SUPERVISE_PATHS) != 0;
+    request->place.search_path = search_path(&request->env);
+    request->place.program = request->argv.count > 0 ? request->argv.items[0] : NULL;
+    request->place.start = request->cwd;
 }
 
 int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec *warnings,
@@ -231,6 +323,7 @@ int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec 
     struct strvec sockets = {0};
     int result = list_read_only(&read_only, err);
     request->place.always_read_only = &read_only;
+    describe_command(request);
     thread_rights_lower(&rights);
     if (result == 0)
         result = fs_rules_resolve(&request->options->fs, &request->place, &rules, err);
@@ -244,11 +337,13 @@ int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec 
         result = unix_sockets_resolve(&request->options->network, &request->place, &sockets, warnings, err);
     if (result == 0)
         env_withhold_sockets(&request->env, request->own_env, &sockets);
+    cleanup_free char *cwd = result == 0 ? real_cwd(request) : NULL;
     thread_rights_restore(&rights);
     if (result == 0 && strvec_push_all(warnings, &rules.warnings) != 0)
         result = error_memory(err);
     if (result == 0)
-        result = write_payload(request, &rules, &plan, &sockets, payload_fd, err);
+        result = write_payload(request, &rules, &plan, &sockets, cwd == NULL ? request->cwd : cwd, payload_fd,
+                               err);
     mount_plan_clear(&plan);
     fs_rules_clear(&rules);
     strvec_clear(&read_only);

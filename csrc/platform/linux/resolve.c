@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +22,11 @@
 struct walk {
     int at;
     char *real;
-    char *rest; /* without a leading slash */
+    char *rest;              /* without a leading slash */
+    char name[NAME_MAX + 1]; /* of the component that is walked */
     struct strvec link_folders;
-    int links;
+    struct strvec links;
+    int link_count;
 };
 
 static void walk_clear(struct walk *walk) {
@@ -31,6 +34,7 @@ static void walk_clear(struct walk *walk) {
     free(walk->real);
     free(walk->rest);
     strvec_clear(&walk->link_folders);
+    strvec_clear(&walk->links);
 }
 
 static int walk_to_root(struct walk *walk) {
@@ -41,16 +45,26 @@ static int walk_to_root(struct walk *walk) {
     return walk->at < 0 || walk->real == NULL ? -1 : 0;
 }
 
+/* The text of a real path's parent; that of "/" is "/". */
+static void cut_last(char *real) {
+    char *slash = strrchr(real, '/');
+    if (slash != NULL)
+        slash[slash == real ? 1 : 0] = '\0';
+}
+
 static int walk_up(struct walk *walk) {
     int parent = openat(walk->at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (parent < 0)
         return -1;
     close_fd(&walk->at);
     walk->at = parent;
-    char *slash = strrchr(walk->real, '/');
-    if (slash != NULL)
-        slash[slash == walk->real ? 1 : 0] = '\0';
+    cut_last(walk->real);
     return 0;
+}
+
+/* The path of an entry of the folder where the walk is. NULL: out of memory. */
+static char *child_of(const char *real, const char *name) {
+    return path_join(real[1] == '\0' ? "" : real, name);
 }
 
 /* Puts the symlink's target before the rest; an absolute one starts again at the root. */
@@ -60,13 +74,14 @@ static int walk_link(struct walk *walk, int link) {
     if (length < 0)
         return -1;
     target[length] = '\0';
-    if (++walk->links > SYMLINKS_MAX) {
+    if (++walk->link_count > SYMLINKS_MAX) {
         errno = ELOOP;
         return -1;
     }
     size_t size = (size_t)length + 1 + strlen(walk->rest) + 1;
     char *rest = malloc(size);
-    if (rest == NULL || strvec_push(&walk->link_folders, walk->real) != 0) {
+    if (rest == NULL || strvec_push(&walk->link_folders, walk->real) != 0 ||
+        strvec_push_owned(&walk->links, child_of(walk->real, walk->name)) != 0) {
         free(rest);
         return -1;
     }
@@ -84,7 +99,7 @@ static int walk_step(struct walk *walk, const char *name) {
         return -1;
     if (S_ISLNK(facts.st_mode))
         return walk_link(walk, next);
-    char *real = path_join(walk->real[1] == '\0' ? "" : walk->real, name);
+    char *real = child_of(walk->real, name);
     if (real == NULL)
         return -1;
     free(walk->real);
@@ -94,24 +109,69 @@ static int walk_step(struct walk *walk, const char *name) {
     return 0;
 }
 
+/* Takes the next component off the rest, into walk->name. 0, or -1 where it is longer than any name. */
+static int next_name(struct walk *walk) {
+    size_t length = strcspn(walk->rest, "/");
+    if (length > NAME_MAX) {
+        walk->name[0] = '\0';
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(walk->name, walk->rest, length);
+    walk->name[length] = '\0';
+    size_t used = length + strspn(walk->rest + length, "/");
+    memmove(walk->rest, walk->rest + used, strlen(walk->rest + used) + 1);
+    return 0;
+}
+
+static bool is_nothing(const char *name) {
+    return name[0] == '\0' || strcmp(name, ".") == 0;
+}
+
 static int walk_all(struct walk *walk) {
     while (walk->rest[0] != '\0') {
-        char name[NAME_MAX + 1];
-        size_t length = strcspn(walk->rest, "/");
-        if (length > NAME_MAX) {
-            errno = ENAMETOOLONG;
+        const char *name = walk->name;
+        if (next_name(walk) != 0)
             return -1;
-        }
-        memcpy(name, walk->rest, length);
-        name[length] = '\0';
-        size_t used = length + strspn(walk->rest + length, "/");
-        memmove(walk->rest, walk->rest + used, strlen(walk->rest + used) + 1);
-        if (length == 0 || strcmp(name, ".") == 0)
+        if (is_nothing(name))
             continue;
         if ((strcmp(name, "..") == 0 ? walk_up(walk) : walk_step(walk, name)) != 0)
             return -1;
     }
     return 0;
+}
+
+/* One component more, as text: nothing is there any more that ".." could lead out of another way. */
+static int append_name(struct walk *walk) {
+    if (is_nothing(walk->name))
+        return 0;
+    if (strcmp(walk->name, "..") == 0) {
+        cut_last(walk->real);
+        return 0;
+    }
+    char *real = child_of(walk->real, walk->name);
+    if (real == NULL)
+        return -1;
+    free(walk->real);
+    walk->real = real;
+    return 0;
+}
+
+/* Where the walk would have gone: from where it ended, the rest as it is written. */
+static enum resolve_outcome absent(struct walk *walk, struct resolved_path *out, struct error *err) {
+    int result = walk->name[0] == '\0' ? 0 : append_name(walk);
+    while (result == 0 && walk->rest[0] != '\0') {
+        if (next_name(walk) != 0)
+            break;
+        result = append_name(walk);
+    }
+    if (result != 0) {
+        error_memory(err);
+        return RESOLVE_FAILED;
+    }
+    out->path = walk->real;
+    walk->real = NULL;
+    return RESOLVE_ABSENT;
 }
 
 static enum resolve_outcome refused(int errnum, const char *path, struct error *err) {
@@ -143,37 +203,59 @@ static enum resolve_outcome found(int fd, char **path, struct resolved_path *out
     return RESOLVE_FOUND;
 }
 
+/* One call tells that the text is the truth already: no symlink on the way, the last component included.
+ * True: that was so, and *outcome says what is there. A container's filter may refuse the call itself (EPERM,
+ * ENOSYS): then the walk tells. */
+static bool resolve_at_once(const char *path, struct resolved_path *out, enum resolve_outcome *outcome,
+                            struct error *err) {
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE_NO_SYMLINKS};
+    struct stat facts;
+    if (!path_is_normal(path))
+        return false;
+    cleanup_fd int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+    if (fd < 0 && (errno == ELOOP || errno == EACCES || errno == EPERM || errno == ENOSYS))
+        return false;
+    if (fd >= 0 && (fstat(fd, &facts) != 0 || S_ISLNK(facts.st_mode)))
+        return false;
+    const int errnum = errno;
+    char *copy = strdup(path);
+    *outcome = fd >= 0 || copy == NULL ? found(fd, &copy, out, err) : refused(errnum, path, err);
+    if (*outcome == RESOLVE_ABSENT) {
+        out->path = copy;
+        copy = NULL;
+    }
+    free(copy);
+    return true;
+}
+
+static void keep_links(struct walk *walk, struct resolved_path *out) {
+    out->link_folders = walk->link_folders;
+    out->links = walk->links;
+    walk->link_folders = walk->links = (struct strvec){0};
+}
+
 static enum resolve_outcome resolve_once(const char *path, struct resolved_path *out, int *links,
                                          struct error *err) {
-    *out = (struct resolved_path){0};
-    if (path_is_normal(path)) {
-        /* One call tells that the text is the truth already: no symlink on the way, the last component
-         * included. A container's filter may refuse the call itself (EPERM, ENOSYS): then the walk tells. */
-        struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE_NO_SYMLINKS};
-        cleanup_fd int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
-        if (fd < 0 && errno != ELOOP && errno != EACCES && errno != EPERM && errno != ENOSYS)
-            return refused(errno, path, err);
-        struct stat facts;
-        if (fd >= 0 && fstat(fd, &facts) == 0 && !S_ISLNK(facts.st_mode)) {
-            char *copy = strdup(path);
-            enum resolve_outcome outcome = found(fd, &copy, out, err);
-            free(copy);
-            return outcome;
-        }
-    }
-    struct walk walk = {.at = -1, .rest = strdup(path)};
     enum resolve_outcome outcome;
-    if (walk.rest == NULL || walk_to_root(&walk) != 0 || walk_all(&walk) != 0)
+    *out = (struct resolved_path){0};
+    if (resolve_at_once(path, out, &outcome, err))
+        return outcome;
+    struct walk walk = {.at = -1, .rest = strdup(path)};
+    if (walk.rest == NULL) {
+        error_memory(err);
+        return RESOLVE_FAILED;
+    }
+    if (walk_to_root(&walk) != 0 || walk_all(&walk) != 0)
         outcome = refused(errno, path, err);
     else
         outcome = found(walk.at, &walk.real, out, err);
-    *links = walk.links;
+    *links = walk.link_count;
     if (outcome == RESOLVE_UNREACHABLE && found(walk.at, &walk.real, out, err) != RESOLVE_FOUND)
         outcome = RESOLVE_FAILED;
-    if (outcome == RESOLVE_FOUND) {
-        out->link_folders = walk.link_folders;
-        walk.link_folders = (struct strvec){0};
-    }
+    if (outcome == RESOLVE_ABSENT)
+        outcome = absent(&walk, out, err);
+    if (outcome == RESOLVE_FOUND || outcome == RESOLVE_ABSENT)
+        keep_links(&walk, out);
     walk_clear(&walk);
     return outcome;
 }
@@ -183,9 +265,10 @@ static enum resolve_outcome resolve_once(const char *path, struct resolved_path 
 #define TRIES 5
 
 enum resolve_outcome path_resolve(const char *path, struct resolved_path *out, struct error *err) {
-    enum resolve_outcome outcome = RESOLVE_ABSENT;
-    int links = 1;
-    for (int tries = 0; tries < TRIES && links > 0 && outcome == RESOLVE_ABSENT; tries++) {
+    int links = 0;
+    enum resolve_outcome outcome = resolve_once(path, out, &links, err);
+    for (int tries = 1; tries < TRIES && links > 0 && outcome == RESOLVE_ABSENT; tries++) {
+        resolved_path_clear(out);
         links = 0;
         outcome = resolve_once(path, out, &links, err);
     }
@@ -195,5 +278,6 @@ enum resolve_outcome path_resolve(const char *path, struct resolved_path *out, s
 void resolved_path_clear(struct resolved_path *resolved) {
     free(resolved->path);
     strvec_clear(&resolved->link_folders);
+    strvec_clear(&resolved->links);
     *resolved = (struct resolved_path){0};
 }

@@ -1,0 +1,379 @@
+#include "exec/hooks_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "policy/git_config.h"
+
+/* git reads more; nobody writes it. */
+#define CONFIG_MAX (1u << 20)
+/* A ".git" file, or "commondir": one path. */
+#define LINK_FILE_MAX (PATH_MAX + 16)
+/* git's own limit of includes within includes is 10 (config.c). */
+#define INCLUDES_MAX 10
+/* What commands write into configuration must not keep the indexer busy, nor fill the index. */
+#define VALUES_MAX 64
+#define BYTES_MAX (4u << 20)
+/* path_resolution(7) */
+#define SYMLINKS_MAX 40
+
+/* --- real paths --- */
+
+static bool real_path_of(int fd, char *real) {
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, real, PATH_MAX - 1);
+    if (length <= 0 || real[0] != '/')
+        return false;
+    real[length] = '\0';
+    return true;
+}
+
+static bool real_path_of_existing(const char *path, char *real) {
+    cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC);
+    return fd >= 0 && real_path_of(fd, real);
+}
+
+/* "folder/name" for a name that may be the root's. False: too long. */
+static bool join(char *out, const char *folder, const char *rest) {
+    int length = snprintf(out, PATH_MAX, "%s%s%s", folder[1] == '\0' ? "" : folder,
+                          rest[0] == '/' || rest[0] == '\0' ? "" : "/", rest);
+    return length > 0 && length < PATH_MAX;
+}
+
+static bool has_dots(const char *rest) {
+    for (const char *at = rest; *at != '\0';) {
+        at += strspn(at, "/");
+        size_t length = strcspn(at, "/");
+        if ((length == 1 && at[0] == '.') || (length == 2 && at[0] == '.' && at[1] == '.'))
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+/*
+ * One symlink that leads nowhere, the first component of what is missing: *path becomes the path behind it.
+ * 1: there is one; 0: none; -1: too long.
+ */
+static int follow_dangling(char *path, const char *folder, const char *rest) {
+    char link[PATH_MAX];
+    char target[PATH_MAX];
+    char first[NAME_MAX + 1];
+    const char *name = rest + strspn(rest, "/");
+    size_t length = strcspn(name, "/");
+    if (length > NAME_MAX)
+        return -1;
+    memcpy(first, name, length);
+    first[length] = '\0';
+    if (!join(link, folder, first))
+        return -1;
+    ssize_t got = readlink(link, target, sizeof target - 1);
+    if (got <= 0)
+        return 0;
+    target[got] = '\0';
+    char behind[PATH_MAX];
+    int size = snprintf(behind, sizeof behind, "%s%s", target, name + length);
+    if (size < 0 || size >= PATH_MAX)
+        return -1;
+    if (behind[0] == '/')
+        memcpy(path, behind, (size_t)size + 1);
+    else if (!join(path, folder, behind))
+        return -1;
+    return 1;
+}
+
+/* As real_path_so_far for what is missing from some component on. 1: *path is to be tried instead. */
+static int real_of_missing(char *path, char *real) {
+    char rest[PATH_MAX] = "";
+    char above[PATH_MAX];
+    snprintf(above, sizeof above, "%s", path);
+    for (char *slash; (slash = strrchr(above, '/')) != NULL;) {
+        snprintf(rest, sizeof rest, "%s", path + (slash - above));
+        slash[slash == above ? 1 : 0] = '\0';
+        if (!real_path_of_existing(above, real)) {
+            if (slash == above || (errno != ENOENT && errno != ENOTDIR))
+                return -1;
+            continue;
+        }
+        char folder[PATH_MAX];
+        snprintf(folder, sizeof folder, "%s", real);
+        int followed = follow_dangling(path, folder, rest);
+        if (followed != 0)
+            return followed;
+        return !has_dots(rest) && join(real, folder, rest) ? 0 : -1;
+    }
+    return -1;
+}
+
+bool real_path_so_far(const char *written, char *real) {
+    char path[PATH_MAX];
+    if (written[0] != '/' || strlen(written) >= sizeof path)
+        return false;
+    snprintf(path, sizeof path, "%s", written);
+    for (int links = 0; links <= SYMLINKS_MAX; links++) {
+        for (size_t length = strlen(path); length > 1 && path[length - 1] == '/'; length--)
+            path[length - 1] = '\0';
+        if (real_path_of_existing(path, real))
+            return true;
+        if (errno != ENOENT && errno != ENOTDIR)
+            return false;
+        int again = real_of_missing(path, real);
+        if (again != 1)
+            return again == 0;
+    }
+    return false;
+}
+
+/* --- small files --- */
+
+/*
+ * A regular file's text, one NUL behind it, for the caller to free; NULL: not there, or none that git would
+ * read. Symlinks are followed, as git does; nothing that was put there can hold up the reader.
+ */
+static char *read_text(int folder, const char *name, size_t limit, size_t *length) {
+    cleanup_fd int fd = openat(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct stat facts;
+    if (fd < 0 || fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size > (off_t)limit)
+        return NULL;
+    size_t size = (size_t)facts.st_size;
+    char *text = malloc(size + 1);
+    if (text == NULL)
+        return NULL;
+    *length = 0;
+    for (ssize_t got; *length < size && (got = read(fd, text + *length, size - *length)) > 0;)
+        *length += (size_t)got;
+    text[*length] = '\0';
+    return text;
+}
+
+/* The path that a ".git" file or a commondir file holds, behind the prefix; NULL: it holds none. */
+static char *read_link_file(int folder, const char *name, const char *prefix) {
+    size_t length = 0;
+    char *text = read_text(folder, name, LINK_FILE_MAX, &length);
+    if (text == NULL)
+        return NULL;
+    while (length > 0 && (text[length - 1] == '\n' || text[length - 1] == '\r'))
+        text[--length] = '\0';
+    size_t skipped = strlen(prefix);
+    if (strncmp(text, prefix, skipped) != 0 || strlen(text) != length || length == skipped) {
+        free(text);
+        return NULL;
+    }
+    memmove(text, text + skipped, length - skipped + 1);
+    return text;
+}
+
+/* --- configuration --- */
+
+/* A file of configuration that is being read. */
+struct config_file {
+    struct hooks_paths *paths;
+    struct hooks_paths *begin; /* the user's own: relative paths are kept here; else NULL */
+    const char *worktree;      /* real: what core.hooksPath is relative to; NULL: unknown */
+    const char *folder;        /* real: what include.path is relative to */
+    int depth;
+};
+
+static void read_config(const struct config_file *file, int folder, const char *name);
+
+/* The path that a value means; false: none, or one that cannot be told. */
+static bool expand(struct hooks_paths *paths, const char *base, const char *value, char *out) {
+    if (value[0] == '~' && value[1] == '/')
+        return paths->home != NULL && join(out, paths->home, value + 1);
+    if (value[0] == '~' || strncmp(value, "%(", 2) == 0 || value[0] == '\0')
+        return false;
+    if (value[0] == '/')
+        return snprintf(out, PATH_MAX, "%s", value) < PATH_MAX;
+    return base != NULL && join(out, base, value);
+}
+
+/* The rules hold there already, by name. */
+static bool is_below_hooks(const char *real) {
+    static const char hooks[] = "/.git/hooks";
+    const char *at = strstr(real, hooks);
+    return at != NULL && (at[sizeof hooks - 1] == '\0' || at[sizeof hooks - 1] == '/');
+}
+
+/* Adds what the path leads to; not what would take the worktree itself from the commands. */
+static void add(struct hooks_paths *paths, const char *path, const char *worktree) {
+    char real[PATH_MAX];
+    if (!real_path_so_far(path, real) || real[1] == '\0' || is_below_hooks(real) ||
+        (worktree != NULL && path_is_within(worktree, real)))
+        return;
+    size_t size = strlen(real) + 1;
+    if (paths->bytes + size <= BYTES_MAX && session_index_add(paths->index, INDEX_HOOKS, real) == 0)
+        paths->bytes += size;
+}
+
+static void add_hooks_path(const struct config_file *file, const char *value) {
+    char path[PATH_MAX];
+    bool relative = value[0] != '/' && value[0] != '~' && value[0] != '%' && value[0] != '\0';
+    if (file->begin != NULL && relative) {
+        struct hooks_paths *begin = file->begin;
+        if (begin->everywhere_count < sizeof begin->everywhere / sizeof begin->everywhere[0] &&
+            (begin->everywhere[begin->everywhere_count] = strdup(value)) != NULL)
+            begin->everywhere_count++;
+    } else if (expand(file->paths, file->worktree, value, path)) {
+        add(file->paths, path, file->worktree);
+    }
+}
+
+/* What is included is configuration as well, wherever it lies. */
+static void include(const struct config_file *file, const char *value) {
+    char path[PATH_MAX];
+    char real[PATH_MAX];
+    if (file->depth >= INCLUDES_MAX || !expand(file->paths, file->folder, value, path) ||
+        !real_path_so_far(path, real))
+        return;
+    add(file->paths, real, file->worktree);
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", real);
+    char *slash = strrchr(folder, '/');
+    slash[slash == folder ? 1 : 0] = '\0';
+    struct config_file included = *file;
+    included.folder = folder;
+    included.depth++;
+    read_config(&included, AT_FDCWD, real);
+}
+
+static bool is_include(const char *key) {
+    size_t length = strlen(key);
+    return strcmp(key, "include.path") == 0 ||
+           (strncmp(key, "includeif.", 10) == 0 && length > 15 && strcmp(key + length - 5, ".path") == 0);
+}
+
+static bool read_entry(const struct git_config_entry *entry, void *data) {
+    const struct config_file *file = data;
+    bool is_hooks_path = strcmp(entry->key, "core.hookspath") == 0;
+    if (entry->value == NULL || (!is_hooks_path && !is_include(entry->key)))
+        return true;
+    if (file->paths->values == VALUES_MAX)
+        return false;
+    file->paths->values++;
+    if (is_hooks_path)
+        add_hooks_path(file, entry->value);
+    else
+        include(file, entry->value);
+    return true;
+}
+
+/* Every value counts, not the last alone: what a condition or a later file takes back may come again. */
+static void read_config(const struct config_file *file, int folder, const char *name) {
+    size_t length = 0;
+    cleanup_free char *text = read_text(folder, name, CONFIG_MAX, &length);
+    if (text != NULL)
+        git_config_read(text, length, read_entry, (void *)(uintptr_t)file);
+}
+
+/* --- git directories --- */
+
+/* What a symlink of a git directory leads to is as much a part of it. */
+static void add_link(struct hooks_paths *paths, int directory, const char *real, const char *name,
+                     const char *worktree) {
+    char target[2];
+    char path[PATH_MAX];
+    if (readlinkat(directory, name, target, sizeof target) >= 0 && join(path, real, name))
+        add(paths, path, worktree);
+}
+
+/* directory: the worktree's own; common: the one with hooks and config, mostly the same. */
+static void look_at(struct hooks_paths *paths, int directory, int common, const char *worktree) {
+    char real[PATH_MAX];
+    char real_common[PATH_MAX];
+    if (!real_path_of(directory, real) || !real_path_of(common, real_common))
+        return;
+    paths->values = 0;
+    add_link(paths, common, real_common, "hooks", worktree);
+    add_link(paths, common, real_common, "config", worktree);
+    struct config_file file = {.paths = paths, .worktree = worktree, .folder = real_common};
+    read_config(&file, common, "config");
+    file.folder = real;
+    read_config(&file, directory, "config.worktree");
+    char path[PATH_MAX];
+    for (size_t i = 0; worktree != NULL && i < paths->everywhere_count; i++)
+        if (join(path, worktree, paths->everywhere[i]))
+            add(paths, path, worktree);
+}
+
+static int open_folder(int folder, const char *name) {
+    return openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void look_at_linked(struct hooks_paths *paths, int directory, const char *worktree) {
+    cleanup_free char *link = read_link_file(directory, "commondir", "");
+    cleanup_fd int common = link == NULL ? -1 : open_folder(directory, link);
+    look_at(paths, directory, common >= 0 ? common : directory, worktree);
+}
+
+bool hooks_paths_of_worktree(struct hooks_paths *paths, int worktree) {
+    char real[PATH_MAX];
+    cleanup_fd int directory = open_folder(worktree, ".git");
+    if (directory < 0) {
+        cleanup_free char *link = read_link_file(worktree, ".git", "gitdir: ");
+        directory = link == NULL ? -1 : open_folder(worktree, link);
+    }
+    if (directory < 0 || !real_path_of(worktree, real))
+        return false;
+    look_at_linked(paths, directory, real);
+    return true;
+}
+
+void hooks_paths_of_directory(struct hooks_paths *paths, int directory) {
+    char real[PATH_MAX];
+    size_t length = 0;
+    if (!real_path_of(directory, real))
+        return;
+    cleanup_free char *text = read_text(directory, "config", CONFIG_MAX, &length);
+    cleanup_free char *value = text == NULL ? NULL : git_config_value(text, length, "core.worktree");
+    cleanup_fd int worktree = value == NULL ? -1 : open_folder(directory, value);
+    if (worktree >= 0 && !real_path_of(worktree, real))
+        return;
+    /* A write root may be the ".git" of a worktree that is none. */
+    size_t end = strlen(real);
+    if (worktree < 0 && end > 5 && strcmp(real + end - 5, "/.git") == 0)
+        real[end - 5] = '\0';
+    look_at_linked(paths, directory, real);
+}
+
+static size_t bytes_of(const struct session_index *index) {
+    size_t position = 0;
+    size_t number;
+    enum index_kind kind;
+    const char *path;
+    size_t bytes = 0;
+    while (session_index_next(index, &position, &kind, &path, &number))
+        bytes += kind == INDEX_HOOKS ? strlen(path) + 1 : 0;
+    return bytes;
+}
+
+void hooks_paths_begin(struct hooks_paths *paths, struct session_index *index, const char *home) {
+    static const char *const users[] = {".gitconfig", ".config/git/config"};
+    *paths = (struct hooks_paths){.index = index, .home = home, .bytes = bytes_of(index)};
+    struct config_file file = {.paths = paths, .begin = paths, .folder = "/etc"};
+    read_config(&file, AT_FDCWD, "/etc/gitconfig");
+    for (size_t i = 0; home != NULL && i < sizeof users / sizeof users[0]; i++) {
+        char path[PATH_MAX];
+        char folder[PATH_MAX];
+        if (!join(path, home, users[i]))
+            continue;
+        snprintf(folder, sizeof folder, "%s", path);
+        *strrchr(folder, '/') = '\0';
+        file.folder = folder;
+        read_config(&file, AT_FDCWD, path);
+    }
+}
+
+void hooks_paths_end(struct hooks_paths *paths) {
+    for (size_t i = 0; i < paths->everywhere_count; i++)
+        free(paths->everywhere[i]);
+    paths->everywhere_count = 0;
+}
