@@ -41,7 +41,7 @@ const READS = {
 
 /** What writes there. */
 const WRITES = {
-  file: (file) => [`echo x > ${file}`, `echo x >> ${file}`, `rm -f ${file}`, `truncate -s 0 ${file}`, `touch -c ${file}`, `chmod 600 ${file}`, `mv own/plain ${file}`, `ln -sf /etc/hostname ${file}`, `rm -f ${file}; mkdir ${file}`, `sed -i s/a/b/ ${file}`],
+  file: (file) => [`echo x > ${file}`, `echo x >> ${file}`, `rm -f ${file}`, `truncate -s 0 ${file}`, `touch -c ${file}`, `chmod 600 ${file}`, `mv own/plain ${file}`, `ln -sf /etc/hostname ${file}`, `rm -f ${file}; mkdir ${file}`, `sed -i s/t/b/ ${file}`],
   folder: (folder) => [`echo x > ${folder}/new`, `echo x > ${folder}/key`, `mkdir ${folder}/sub`, `rm -rf ${folder}; ! [ -e ${folder} ]`, `mv -T own/tree ${folder}`, `rm -f ${folder}/key`, `touch -c ${folder}`, `chmod 700 ${folder}`, `ln -sfn own ${folder}`, `mv own/plain ${folder}/`],
 };
 

@@ -2,7 +2,7 @@
 // What the host replaces while a command runs is closed again: at most 50 ms later nothing denied can be read or written.
 
 const t = require('tap');
-const { execFileSync } = require('node:child_process');
+const { execFileSync, spawn } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { setTimeout: sleep } = require('node:timers/promises');
@@ -265,6 +265,58 @@ t.test('a denied file that did not exist appears', async (t) => {
   );
 });
 
+t.test('a folder above that commands close', async (t) => {
+  const { workspace } = makePlace(t);
+  const folder = path.join(workspace, 'p/d');
+  const [key, secret, later] = ['p/d/key', 'p/secret', 'q/later'].map((name) => path.join(workspace, name));
+  fs.mkdirSync(folder, { recursive: true });
+  for (const file of [key, secret]) fs.writeFileSync(file, 'old');
+  const sandbox = await startSandbox(t, { filesystem: { denyRead: [key, secret, later] } });
+  const machine = sandbox.machine(workspace);
+  const lines = [];
+  const host = spawn('bash', ['-c', 'while read -r line; do eval "$line"; echo done; done'], { cwd: folder, stdio: ['pipe', 'pipe', 'inherit'] });
+  t.teardown(() => host.kill());
+  host.stdout.on('data', (data) => lines.push(data));
+  /** In the folder, whatever its parents allow by now. */
+  const inFolder = async (line) => {
+    const before = lines.length;
+    host.stdin.write(`${line}\n`);
+    t.ok(await eventually(() => lines.length > before));
+  };
+  t.ok(await eventually(() => fs.readlinkSync(`/proc/${host.pid}/cwd`) === folder));
+
+  const closed = afterwards(machine, 'chmod 755 p; cat p/d/key; chmod 755 p/d; sleep 0.2; cat p/d/key', 'chmod 0 p');
+  t.ok(await eventually(() => fs.existsSync(path.join(workspace, 'started'))));
+  await inFolder('echo new > next; mv -f next key');
+  await sleep(4 * WINDOW);
+  fs.writeFileSync(path.join(workspace, 'go'), '');
+  t.match(await closed, { stdout: '', stderr: /key: Permission denied/, exitCode: 1 }, 'for everything');
+
+  for (const name of ['go', 'started']) fs.rmSync(path.join(workspace, name));
+  const unreadable = afterwards(machine, 'cat p/secret p/d/key q/later', 'chmod 311 p p/d; mkdir -m 311 q');
+  t.ok(await eventually(() => fs.existsSync(path.join(workspace, 'started'))));
+  for (const file of [key, secret, later]) {
+    fs.rmSync(file, { force: true });
+    fs.writeFileSync(file, 'new');
+  }
+  await sleep(4 * WINDOW);
+  fs.writeFileSync(path.join(workspace, 'go'), '');
+  t.match(await unreadable, { stdout: '', stderr: /secret: Perm.*\n.*key: Perm.*\n.*later: Perm/, exitCode: 1 }, 'for lists of it');
+
+  for (const name of ['go', 'started']) fs.rmSync(path.join(workspace, name));
+  const next = (await startSandbox(t, { filesystem: { denyRead: [key, secret, later] } })).machine(workspace);
+  const fresh = afterwards(next, 'cat p/secret p/d/key q/later');
+  t.ok(await eventually(() => fs.existsSync(path.join(workspace, 'started'))));
+  for (const file of [key, secret, later]) {
+    fs.writeFileSync(path.join(workspace, 'new'), 'new');
+    fs.renameSync(path.join(workspace, 'new'), file);
+  }
+  await sleep(4 * WINDOW);
+  fs.writeFileSync(path.join(workspace, 'go'), '');
+  t.match(await fresh, { stdout: '', stderr: /secret: Perm.*\n.*key: Perm.*\n.*later: Perm/, exitCode: 1 }, 'from the start');
+  for (const name of ['p', 'p/d', 'q']) fs.chmodSync(path.join(workspace, name), 0o755);
+});
+
 t.test('a replaced file in every one of ten commands, and nothing is left of it afterwards', async (t) => {
   const place = { ...(await denied(t)), commands: 10 };
   await place.machine.run(['true']);
@@ -305,8 +357,8 @@ t.test('a command that cannot be closed again is ended', async (t) => {
 });
 
 /** A command that waits for a file `go`, and then runs a script. */
-function afterwards(machine, script) {
-  return machine.run(['bash', '-c', `: > started; until [ -e go ]; do sleep 0.01; done; ${script}`]);
+function afterwards(machine, script, before = 'true') {
+  return machine.run(['bash', '-c', `${before}; : > started; until [ -e go ]; do sleep 0.01; done; ${script}`]);
 }
 
 t.test('what is write-denied and replaced cannot be written', async (t) => {

@@ -26,6 +26,9 @@ const DEPUTIES = {
   'one that is exchanged': 'git init -q x; exchange x host; exchange x host',
   'a folder of sources with such names': 'mkdir src/objects src/refs',
   'a folder that looks like one': 'mkdir src/objects src/refs; touch src/HEAD',
+  'a repository of the host\'s among the modules of one that was made': ['git init -q x; mkdir x/.git/modules; mv host x/.git/modules/h', 'mv x/.git/modules/h host'],
+  'one further down': ['git init -q x; mkdir x/.git/worktrees d; mv host d/; mv bare.git d/; mv d x/.git/worktrees/', 'mv x/.git/worktrees/d/* .'],
+  'a repository of the host\'s without a HEAD for a while': 'cp host/.git/HEAD own/; echo > host/.git/HEAD; mv own/HEAD host/.git/; echo "ref: refs/heads/main" > host/.git/HEAD',
 };
 
 t.test('the check of what a run made changes nothing that it did not make', async (t) => {
@@ -52,7 +55,7 @@ const REPOINTED = {
   'to one that was made': 'git init -q made; config made/.git/config; rm sub/.git; echo "gitdir: ../made/.git" > sub/.git',
   'to one that was made, moved there': 'git init -q made; config made/.git/config; rm sub/.git; mv made/.git sub/.git',
   'with a folder that is exchanged': 'git init -q made; config made/.git/config; mkdir other; echo "gitdir: ../made/.git" > other/.git; exchange other sub',
-  'to one without a HEAD for a while': 'mkdir evil; config evil/config; rm sub/.git; echo "gitdir: ../evil" > sub/.git; parts evil',
+  'to one without a HEAD for a while': 'mkdir bad; config bad/config; rm sub/.git; echo "gitdir: ../bad" > sub/.git; parts bad',
   'by a new worktree': 'git init -q made; config made/.git/config; mkdir -p host/.git/worktrees/w w; cp host/.git/HEAD host/.git/worktrees/w/; echo ../../../made/.git > host/.git/worktrees/w/commondir; echo ../../../../w/.git > host/.git/worktrees/w/gitdir; echo "gitdir: ../host/.git/worktrees/w" > w/.git',
 };
 
@@ -68,6 +71,64 @@ t.test("a folder's .git that is removed and made again leads the host's git to n
     await runDetour(sandbox.machine(workspace), script);
     t.same(runHostGit(workspace), [], what);
   }
+});
+
+/** Ways to hide from the last look a repository that the host's git finds, by a file in sub; each part in a sandbox of its own. */
+const HIDDEN = {
+  'a common directory without a HEAD': 'mkdir -p a/b/.git a/objects a/refs; hook a/hooks/post-commit; config a/config; cp host/.git/HEAD a/b/.git/; echo ../.. > a/b/.git/commondir',
+  'the same as a worktree\'s': 'mkdir -p a/worktrees/n a/objects a/refs; hook a/hooks/post-commit; config a/config; cp host/.git/HEAD a/worktrees/n/; echo ../.. > a/worktrees/n/commondir; lead a/worktrees/n',
+  'one that comes under a worktree that was made': ['mkdir q; config q/config; parts q; mkdir -p q/worktrees/n a/objects a/refs; hook a/hooks/post-commit; config a/config; cp q/HEAD q/worktrees/n/; echo ../.. > q/worktrees/n/commondir', 'mv q/worktrees a/; lead a/worktrees/n'],
+  'names that are taken': 'hook x/hooks/post-commit; touch x/hooks/post-commit.{1..99}.os-sandbox-disabled x/hooks/post-commit.os-sandbox-disabled; parts x; lead x',
+  'the configuration\'s names that are taken': 'mkdir -p x/config.os-sandbox-new; config x/config; touch x/config.{1..99}.os-sandbox-disabled x/config.os-sandbox-disabled; parts x; lead x',
+  'a HEAD with many spaces': 'mkdir x; config x/config; printf "ref:%100srefs/heads/main\\n" "" > x/HEAD; mkdir x/objects x/refs; lead x',
+  'the name of something deleted': 'mkdir x "x (deleted)"; config "x (deleted)/config"; parts "x (deleted)"; lead "x (deleted)"',
+  'a HEAD by another name': ['mkdir -p x/objects x/refs; config x/config; touch x/HEAD; ln x/HEAD plain; lead x', 'echo "ref: refs/heads/main" > plain'],
+  'a HEAD that comes later': ['mkdir -p x/objects x/refs; config x/config; lead x', 'echo "ref: refs/heads/main" > x/HEAD'],
+  'a common directory by another name': ['mkdir -p x c/objects c/refs; config c/config; echo ../.. > plain; cp host/.git/HEAD x/; ln plain x/commondir; lead x', 'echo ../c > plain'],
+  'a closed folder above it': 'mkdir -p p/x/objects; config p/x/config; cp host/.git/HEAD p/x/; (cd p/x; chmod 0 ..; mkdir refs); chmod 755 p; lead p/x',
+};
+
+t.test('a repository is not hidden from the last look', async (t) => {
+  const lead = `${PRELUDE}\nlead() { mkdir -p s; echo "gitdir: ../$1" > s/.git; }\n`;
+  for (const [what, scripts] of Object.entries(HIDDEN)) {
+    const free = makePlace(t).workspace;
+    furnishDetours(free);
+    await runDetour(withoutSandbox(free), [scripts].flat().map((script) => lead + script));
+    t.notSame(runHostGit(free), [], `without a sandbox it runs: ${what}`);
+    const { workspace } = makePlace(t);
+    furnishDetours(workspace);
+    for (const script of [scripts].flat()) {
+      const sandbox = await startSandbox(t);
+      await runDetour(sandbox.machine(workspace), lead + script);
+      await sandbox.dispose();
+    }
+    t.same(runHostGit(workspace), [], what);
+  }
+});
+
+t.test('threads that get in each other\'s way hide no repository', async (t) => {
+  const { workspace } = makePlace(t);
+  const race = `
+import os, threading
+def spin(name, until):
+    while not until.is_set():
+        try: os.rmdir(name)
+        except OSError: pass
+for i in range(200):
+    os.makedirs(f"r{i}/objects")
+    with open(f"r{i}/HEAD", "w") as f: f.write("ref: refs/heads/main")
+    with open(f"r{i}/config", "w") as f: f.write("[core]\\n\\tfsmonitor = touch evil\\n")
+    until = threading.Event()
+    thread = threading.Thread(target=spin, args=(f"r{i}/refs", until))
+    thread.start()
+    os.mkdir(f"r{i}/refs")
+    until.set()
+    thread.join()
+`;
+  await runDetour((await startSandbox(t)).machine(workspace), `/usr/bin/python3 -c '${race}'`);
+  const made = fs.readdirSync(workspace).filter((name) => fs.existsSync(path.join(workspace, name, 'refs')));
+  t.ok(made.length > 0);
+  t.same(made.filter((name) => isEvil(fs.readFileSync(path.join(workspace, name, 'config'), 'utf8'))), []);
 });
 
 t.test('a repository of the host does not become the command\'s by taking the place of one that was made', async (t) => {

@@ -170,18 +170,20 @@ t.test('a denial that cannot be had is an error, not an opening', async (t) => {
 });
 
 t.test('protected names that are swapped for links while 500 sandboxes start are not written, nor is what they lead to', async (t) => {
-  for (const toOut of [(out) => out, (out) => `../${path.basename(out)}`, (out) => `/oldroot${out}`]) {
+  for (const toOut of [(out) => out, (out, folder) => path.relative(folder, out), (out) => `/oldroot${out}`]) {
     const { workspace, out } = makePlace(t);
-    makeRepository(workspace);
-    fs.mkdirSync(path.join(workspace, '.vscode'));
+    const [x, y] = ['x', 'y'].map((name) => path.join(workspace, name));
+    fs.mkdirSync(path.join(x, '.vscode'), { recursive: true });
+    fs.mkdirSync(y);
+    makeRepository(x);
     for (const folder of ['hooks', 'inner']) fs.mkdirSync(path.join(out, folder));
-    const names = ['.vscode', '.git'];
-    for (const name of names) {
-      fs.symlinkSync(toOut(out), path.join(workspace, `link-to-${name}`));
-      flip(t, workspace, [name, `link-to-${name}`], 3000);
+    // Where one is the folder, the other is the link.
+    for (const name of ['.vscode', '.git']) {
+      fs.symlinkSync(toOut(out, y), path.join(y, name));
+      flip(t, workspace, [`x/${name}`, `y/${name}`], 3000);
     }
-    const machine = (await startSandbox(t)).machine(workspace);
-    const attack = `for i in 1 2 3; do echo x > .vscode/canary; echo x > .git/hooks/canary; mkdir .vscode/folder; echo x > ${out}/canary; done 2>/dev/null; echo end`;
+    const machine = (await startSandbox(t)).machine({ cwd: workspace, additionalDirs: [x, y] });
+    const attack = `for i in x y x y; do echo x > $i/.vscode/canary; echo x > $i/.git/hooks/canary; mkdir $i/.vscode/folder; echo x > ${out}/canary; done 2>/dev/null; echo end`;
     const { results, errors } = await manyRuns(machine, 170, attack);
     t.ok(results.length > 0, `${results.length} ran, ${errors.length} were refused`);
     t.same(errors.filter((text) => !/^os-sandbox: (.*was replaced|bwrap: |mount check failed: )/.test(text)), []);
@@ -198,7 +200,7 @@ t.test('a denied file that the host removes and makes again while sandboxes star
   const host = spawn('bash', ['-c', replace], { cwd: workspace, stdio: 'ignore' });
   t.teardown(() => host.kill('SIGKILL'));
   const machine = (await startSandbox(t, { filesystem: { denyWrite: ['p/kept', 'p/*.glob'] } })).machine(workspace);
-  const attack = 'for i in $(seq 30); do for f in p/kept p/made.glob; do echo attack > $f; echo attack >> $f; ln -f own $f; mv -f own2 $f; done; done 2>/dev/null; grep -l attack p/* && echo worked; echo end';
+  const attack = 'for i in $(seq 30); do for f in p/kept p/made.glob; do echo attack > $f; echo attack >> $f; ln -f own $f; mv -f own2 $f; done; done 2>/dev/null; grep -l attack p/kept p/made.glob && echo worked; echo end';
   const { results, errors } = await manyRuns(machine, 120, `echo attack > own; echo attack > own2; ${attack}`);
   host.kill('SIGKILL');
   t.ok(results.length > 0, `${results.length} ran, ${errors.length} were refused`);

@@ -34,6 +34,7 @@ struct agent {
     uint64_t give_up_ns;     /* once the addon is gone: when what cannot be killed is left to the kernel */
     bool addon_full;         /* an event did not fit: wait until the socket takes more */
     uint64_t listen_ns;      /* when the file watch is listened to again; 0: it is */
+    uint64_t look_ns;        /* when it looks next at what gives no events */
     struct index_scan *scan; /* NULL: none could be had */
     struct agent_run *runs;
 };
@@ -149,7 +150,7 @@ static void serve_run(struct agent_run *run) {
 
 static bool is_known(const struct agent *agent, pid_t pid) {
     for (const struct agent_run *run = agent->runs; run != NULL; run = run->next)
-        if (run->bwrap == pid || run->supervisor == pid || run->remounter == pid)
+        if (run->bwrap == pid || run->supervisor == pid || run->remounter == pid || run->checker == pid)
             return true;
     return agent->scan != NULL && index_scan_owns(agent->scan, pid);
 }
@@ -179,6 +180,8 @@ static void child_changed(const struct agent *agent, struct agent_run *run, pid_
         agent_run_supervisor_gone(run, status);
     } else if (run->remounter == pid) {
         agent_run_restored(run, status);
+    } else if (run->checker == pid && !WIFSTOPPED(status)) {
+        run->checker = 0;
     } else if (run->bwrap == pid && !WIFSTOPPED(status)) {
         agent_run_bwrap_gone(run, status);
         if (agent_run_is_orphaned(run))
@@ -209,13 +212,31 @@ static void listen_to_files(struct agent *agent, bool on) {
     epoll_ctl(agent->context.epoll, EPOLL_CTL_MOD, watch_fd(agent->context.watch), &event);
 }
 
-static void hear_files(struct agent *agent) {
-    listen_to_files(agent, false);
-    if (!watch_hear(agent->context.watch))
-        return;
+static void files_changed(const struct agent *agent) {
     for (struct agent_run *run = agent->runs; run != NULL; run = run->next)
         if (run->kept != NULL)
             kept_hear(run->kept);
+}
+
+static void hear_files(struct agent *agent) {
+    listen_to_files(agent, false);
+    if (watch_hear(agent->context.watch))
+        files_changed(agent);
+}
+
+/* In between, a file of a folder that cannot be watched may be open. */
+#define LOOK_AGAIN_NS 20000000u
+
+static bool must_look(const struct agent *agent) {
+    return agent->runs != NULL && agent->context.watch != NULL && watch_is_blind(agent->context.watch);
+}
+
+static void look_at_files(struct agent *agent, uint64_t now) {
+    if (!must_look(agent) || agent->look_ns > now)
+        return;
+    agent->look_ns = now + LOOK_AGAIN_NS;
+    if (watch_look(agent->context.watch))
+        files_changed(agent);
 }
 
 /* Milliseconds until the next run is due, rounded up; -1: none is. */
@@ -223,6 +244,8 @@ static int next_timeout(const struct agent *agent) {
     uint64_t earliest = agent->give_up_ns;
     if (agent->listen_ns != 0 && (earliest == 0 || agent->listen_ns < earliest))
         earliest = agent->listen_ns;
+    if (must_look(agent) && (earliest == 0 || agent->look_ns < earliest))
+        earliest = agent->look_ns;
     for (const struct agent_run *run = agent->runs; run != NULL; run = run->next) {
         uint64_t due = agent_run_due(run);
         if (due != 0 && (earliest == 0 || due < earliest))
@@ -239,9 +262,11 @@ static void tick_runs(struct agent *agent) {
     uint64_t now = monotonic_ns();
     if (agent->listen_ns != 0 && agent->listen_ns <= now)
         listen_to_files(agent, true);
+    look_at_files(agent, now);
     for (struct agent_run *run = agent->runs; run != NULL; run = run->next) {
         agent_run_tick(run, now);
         agent_run_restore(run);
+        agent_run_check(run, agent->context.index);
     }
 }
 
@@ -317,7 +342,7 @@ static int set_up_process(struct agent *agent) {
 /* What a run can do without when the host has none of it left. */
 static void set_up_files(struct agent *agent) {
     agent->context.watch = watch_new();
-    if (agent->context.watch != NULL &&
+    if (agent->context.watch != NULL && watch_fd(agent->context.watch) >= 0 &&
         watch(agent, watch_fd(agent->context.watch), agent->context.watch) != 0) {
         watch_free(agent->context.watch);
         agent->context.watch = NULL;
@@ -328,7 +353,7 @@ static void set_up_files(struct agent *agent) {
 }
 
 int agent_main(void) {
-    struct agent agent = {.context.namespaces = {.user = -1, .network = -1, .mount = -1}};
+    struct agent agent = {.context.namespaces = {.user = -1, .network = -1, .mount = -1}, .look_ns = 1};
     struct agent_event ready = {.version = WIRE_VERSION, .type = AGENT_READY};
     syscall(SYS_close_range, AGENT_SOCKET_FD + 1u, ~0u, 0u);
     if (set_up_process(&agent) != 0)

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "exec/launch.h"
+#include "exec/leftovers.h"
 #include "exec/passfd.h"
 #include "exec/supervisor.h"
 
@@ -353,6 +354,7 @@ void agent_run_supervisor_gone(struct agent_run *run, int wait_status) {
         run->supervisor = 0;
     if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0)
         return;
+    run->unchecked = run->supervisor == 0;
     agent_run_hear(run);
     if (run->has_status || run->stopping)
         return;
@@ -406,14 +408,28 @@ static bool inside_is_gone(const struct agent_run *run) {
     return run->control < 0 && run->stage_pidfd < 0;
 }
 
+static bool is_checked(const struct agent_run *run) {
+    return !run->unchecked && run->checker == 0;
+}
+
 bool agent_run_gone(const struct agent_run *run) {
-    return !run->launched ||
-           (inside_is_gone(run) && run->bwrap == 0 && run->supervisor == 0 && run->remounter == 0);
+    return !run->launched || (inside_is_gone(run) && run->bwrap == 0 && run->supervisor == 0 &&
+                              run->remounter == 0 && is_checked(run));
+}
+
+/* Where no child can be had, the end of a later run looks at it as well. */
+void agent_run_check(struct agent_run *run, struct session_index *index) {
+    if (!run->unchecked || !inside_is_gone(run) || run->bwrap != 0)
+        return;
+    run->unchecked = false;
+    run->checker = index == NULL ? 0 : leftovers_fork(index);
+    if (run->checker < 0)
+        run->checker = 0;
 }
 
 bool agent_run_over(struct agent_run *run) {
     bool outcome_known = run->bwrap == 0 || run->has_status || (run->ended.flags & ENDED_FAILED) != 0;
-    if (run->launched && !run->given_up && !(inside_is_gone(run) && outcome_known))
+    if (run->launched && !run->given_up && !(inside_is_gone(run) && outcome_known && is_checked(run)))
         return false;
     close_outputs(run);
     return true;

@@ -19,6 +19,7 @@ struct agent_run {
     pid_t bwrap;       /* 0 once reaped */
     pid_t supervisor;  /* 0: none, or reaped */
     pid_t remounter;   /* the child that restores mounts; 0: none, or reaped */
+    pid_t checker;     /* the child that looks after what a killed supervisor left; 0: none, or reaped */
     pid_t stage;       /* meaningful while stage_pidfd is there */
     int control;       /* the agent's end of the stage's socket; -1 once it ended */
     int stage_pidfd;   /* -1 before the stage said hello, and once it is gone */
@@ -34,6 +35,7 @@ struct agent_run {
     bool greeted;    /* the stage said hello */
     bool cut_off;    /* its socket was shut before that */
     bool has_status; /* the stage reported the command's end */
+    bool unchecked;  /* its supervisor did not come to its end */
     bool given_up;   /* reported although something of it is left */
     bool reported;   /* the addon knows; only bwrap is still to be reaped */
     struct agent_event ended;
@@ -98,13 +100,19 @@ void agent_run_restore(struct agent_run *run);
 /* To be called when the child that restores was reaped, or was stopped by somebody (it is killed then). */
 void agent_run_restored(struct agent_run *run, int wait_status);
 
+/*
+ * Once everything of a run is gone whose supervisor was killed: forks the child that does what was left to do
+ * at its end (leftovers.h). To be called when something may have ended.
+ */
+void agent_run_check(struct agent_run *run, struct session_index *index);
+
 /* True when bwrap is gone without a word from its stage: a child of its may be left, the agent's child now.
  */
 bool agent_run_is_orphaned(const struct agent_run *run);
 
 /*
- * True when the run can be reported: no process of it is left inside, which pid 1's own end says too, or KILL
- * has had its time (ENDED_UNCONFIRMED). run->ended is then complete, and the command's output is closed.
+ * True when the run can be reported: no process of it is left inside, which pid 1's own end says too, and what
+ * a killed supervisor left was looked at; or KILL has had its time (ENDED_UNCONFIRMED). run->ended is then complete, and the command's output is closed.
  */
 bool agent_run_over(struct agent_run *run);
 

@@ -1,6 +1,7 @@
 /* mkdir, mknod, symlink, link, unlink, rmdir: made here, relative to descriptors of the folders. */
 #include "exec/broker.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -138,6 +139,22 @@ static struct answer make_link(struct call *call, struct names *names) {
 
 /* --- names that go --- */
 
+/* Such a folder would not go anyway; git tries. What cannot be listed may be empty. */
+static bool is_filled(const struct place *place) {
+    cleanup_fd int folder = place_open(place);
+    int fd = folder < 0 ? -1 : openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *listing = fd < 0 ? NULL : fdopendir(fd);
+    unsigned count = 0;
+    if (listing == NULL) {
+        close_fd(&fd);
+        return false;
+    }
+    while (count <= 2 && readdir(listing) != NULL)
+        count++;
+    closedir(listing);
+    return count > 2;
+}
+
 static int remove_at(const struct side *side, int flags) {
     const struct place *place = &side->place;
     bool wants_folder = (flags & AT_REMOVEDIR) != 0;
@@ -162,7 +179,8 @@ static struct answer remove_with(struct call *call, struct side *side, int flags
     if (error == 0)
         error = remove_at(side, flags);
     /* On a read-only mount the kernel says EROFS before it looks whether there is anything. */
-    if (error == 0 || !side->exists)
+    if (error == 0 || !side->exists ||
+        (error == EBUSY && (flags & AT_REMOVEDIR) != 0 && is_filled(&side->place)))
         return answer_errno(error);
     return side_refused(call, UNLINK, side, error);
 }

@@ -21,10 +21,11 @@
 #include "exec/git_check_file.h"
 #include "exec/git_check_internal.h"
 
-/* Of folders below modules/ and worktrees/, and of entries of hooks/ that get a name of their own. */
-#define DEPTH_MAX 16
-#define FOLDERS_MAX 10000
+/* Entries of hooks/ that get a name of their own. */
 #define HOOKS_MAX 1000
+/* Of HEAD; git reads 255 bytes. */
+#define HEAD_MAX (64u << 10)
+#define ATTEMPTS_MAX 8
 
 #define INACTIVE ".os-sandbox-disabled"
 #define SAMPLE ".sample"
@@ -38,9 +39,14 @@ bool git_check_is_inactive_hook(const char *name) {
     return ends_in(name, SAMPLE) || ends_in(name, INACTIVE);
 }
 
+bool git_check_is_own_name(const char *name) {
+    return ends_in(name, CHECK_NEW);
+}
+
+/* A dangling symlink counts: git follows it, and what it leads to may be made at any time. */
 static bool has(int folder, const char *name) {
     struct stat status;
-    return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 bool git_check_is_directory(int folder) {
@@ -48,8 +54,7 @@ bool git_check_is_directory(int folder) {
            (has(folder, "HEAD") && has(folder, "commondir"));
 }
 
-/* As validate_headref() of git's refs.c: a symbolic ref, or an object's name; what cannot be read may be one.
- */
+/* A symbolic ref, or an object's name. */
 static bool is_head(const char *text) {
     if (strncmp(text, "ref:", 4) == 0) {
         text += 4 + strspn(text + 4, " \t\r\n");
@@ -58,26 +63,19 @@ static bool is_head(const char *text) {
     return strspn(text, "0123456789abcdefABCDEF") >= 40;
 }
 
-static bool has_head(int folder) {
+enum git_head git_check_head(int folder) {
     struct stat status;
+    char link[8] = "";
     size_t length;
-    if (!has(folder, "HEAD"))
-        return false;
+    if (readlinkat(folder, "HEAD", link, sizeof(link) - 1) >= 0)
+        return strncmp(link, "refs/", 5) == 0 ? GIT_HEAD_VALID : GIT_HEAD_NONE;
     cleanup_fd int file = check_open_file(folder, "HEAD", &status);
-    cleanup_free char *text = file < 0 ? NULL : check_read_file(file, 4096, &length);
-    return text == NULL || is_head(text);
-}
-
-/* As git asks: access(2), which follows symlinks. */
-static bool leads_somewhere(int folder, const char *name) {
-    return faccessat(folder, name, F_OK, 0) == 0;
-}
-
-bool git_check_is_taken(int folder) {
-    bool head = has_head(folder);
-    if (leads_somewhere(folder, "objects") && leads_somewhere(folder, "refs"))
-        return head || has(folder, "worktrees");
-    return head && has(folder, "commondir");
+    if (file < 0)
+        return errno == ENOENT || errno == EINVAL ? GIT_HEAD_NONE : GIT_HEAD_UNKNOWN;
+    cleanup_free char *text = check_read_file(file, HEAD_MAX, &length);
+    if (text == NULL)
+        return GIT_HEAD_UNKNOWN;
+    return is_head(text) ? GIT_HEAD_VALID : GIT_HEAD_NONE;
 }
 
 /* --- what is said --- */
@@ -113,12 +111,13 @@ void check_failed(struct check *check, const char *name, int error) {
 
 int check_set_aside(int folder, const char *name) {
     char aside[NAME_MAX + 1];
-    for (unsigned i = 0; i < 100; i++) {
-        /* A hook's name is short: of a longer one the beginning will do. */
+    /* A hook's name is short: of a longer one the beginning will do. A command may have taken every name that
+     * it can guess. */
+    for (unsigned i = 0; i < ATTEMPTS_MAX; i++) {
         if (i == 0)
             snprintf(aside, sizeof(aside), "%.200s%s", name, INACTIVE);
         else
-            snprintf(aside, sizeof(aside), "%.200s.%u%s", name, i, INACTIVE);
+            snprintf(aside, sizeof(aside), "%.200s.%016llx%s", name, check_random(), INACTIVE);
         if (syscall(SYS_renameat2, folder, name, folder, aside, RENAME_NOREPLACE) == 0)
             return 0;
         if (errno == EINVAL && !has(folder, aside) && renameat(folder, name, folder, aside) == 0)
@@ -214,70 +213,22 @@ static void check_hooks(struct check *check, int directory) {
         closedir(hooks);
 }
 
-/* --- git directories below --- */
-
-static void check_one(struct check *check, int directory) {
-    allow_owner(directory);
-    check_hooks(check, directory);
-    check_config(check, directory, "config");
-    check_config(check, directory, "config.worktree");
-    check_common_directory(check, directory);
-}
-
-static bool is_folder(int parent, const char *name) {
-    struct stat status;
-    return fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
-}
-
-/* A git directory's objects and refs hold no other, and many folders. */
-static bool holds_no_directory(bool in_git_directory, const char *name) {
-    return in_git_directory && (strcmp(name, "objects") == 0 || strcmp(name, "refs") == 0);
-}
-
-/* Every git directory at any depth below the folder, and the folder itself: the name of a submodule may have
- * slashes (gitsubmodules(7)). */
-static void check_below(struct check *check, int parent, const char *name, unsigned depth) {
-    if (depth > DEPTH_MAX || ++check->folders > FOLDERS_MAX) {
-        check->too_many = true;
-        return;
-    }
-    int folder = open_folder(parent, name);
-    DIR *list = list_folder(folder);
-    if (list == NULL) {
-        check_failed(check, name, errno);
-        return;
-    }
-    size_t before = check_enter(check, name);
-    bool is_directory = git_check_is_directory(folder);
-    if (is_directory)
-        check_one(check, folder);
-    for (const char *entry; !check->too_many && (entry = next_name(list)) != NULL;) {
-        if (!holds_no_directory(is_directory, entry) && is_folder(folder, entry))
-            check_below(check, folder, entry, depth + 1);
-    }
-    check_leave(check, before);
-    closedir(list);
-}
-
-/* modules/ or worktrees/ of the git directory itself. */
-static void check_holder(struct check *check, int directory, const char *name) {
-    struct stat status;
-    if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-        return;
-    if (S_ISDIR(status.st_mode))
-        check_below(check, directory, name, 1);
-    /* What a link leads to is not looked at: it may be another's. */
-    if (S_ISLNK(status.st_mode))
-        check_remove(check, directory, name, "a symlink, where git looks for git directories");
-    else if (check->too_many)
-        check_remove(check, directory, name, "too many folders to be looked at");
-    check->too_many = false;
-}
+/* --- all --- */
 
 int git_check_disarm(int directory, git_check_found *found, void *data) {
     struct check check = {.found = found, .data = data};
-    check_one(&check, directory);
-    check_holder(&check, directory, "modules");
-    check_holder(&check, directory, "worktrees");
+    allow_owner(directory);
+    check_hooks(&check, directory);
+    check_config(&check, directory, "config");
+    check_config(&check, directory, "config.worktree");
+    check_common_directory(&check, directory);
+    return check.result;
+}
+
+int git_check_close(int directory, git_check_found *found, void *data) {
+    struct check check = {.found = found, .data = data};
+    allow_owner(directory);
+    check_head(&check, directory);
+    check_common_directory(&check, directory);
     return check.result;
 }

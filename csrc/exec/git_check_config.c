@@ -14,6 +14,9 @@
 #include "policy/git_config.h"
 
 #define CONFIG_MAX (4u << 20)
+/* Of a file with several names: each would become a file of its own. */
+#define LINKED_MAX (64u << 10)
+#define HEAD_MAX (64u << 10)
 
 /* --- core.worktree --- */
 
@@ -80,7 +83,9 @@ void check_config(struct check *check, int directory, const char *name) {
         return;
     cleanup_fd int file = check_open_file(directory, name, &status);
     cleanup_free char *text = file < 0 ? NULL : check_read_file(file, CONFIG_MAX, &length);
-    if (text == NULL || git_config_take_out(text, length, is_unwanted, &directory, &taken) != 0) {
+    bool multiplied = text != NULL && status.st_nlink > 1 && length > LINKED_MAX;
+    if (text == NULL || multiplied ||
+        git_config_take_out(text, length, is_unwanted, &directory, &taken) != 0) {
         check_remove(check, directory, name, "no file that can be checked");
         return;
     }
@@ -104,6 +109,22 @@ static bool is_worktrees(const char *text, size_t length) {
     return length == 5 && memcmp(text, "../..", 5) == 0;
 }
 
+/* The directory is X/worktrees/NAME of an X that git takes by itself: what is no whole one is not made
+ * harmless. */
+static bool is_of_worktree(int directory) {
+    struct stat holder, status;
+    cleanup_fd int common = openat(directory, "../..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return common >= 0 && fstatat(directory, "..", &holder, 0) == 0 &&
+           fstatat(common, "worktrees", &status, AT_SYMLINK_NOFOLLOW) == 0 && same_object(&holder, &status) &&
+           git_check_is_directory(common) && git_check_head(common) == GIT_HEAD_VALID;
+}
+
+/* The same bytes: who still has the old file open, or under another name, changes nothing here. */
+static bool renew(int directory, const char *name, const struct stat *status, const char *text,
+                  size_t length) {
+    return check_replace_file(directory, name, status, text, length) == 0;
+}
+
 void check_common_directory(struct check *check, int directory) {
     struct stat status;
     size_t length;
@@ -111,6 +132,18 @@ void check_common_directory(struct check *check, int directory) {
         return;
     cleanup_fd int file = check_open_file(directory, "commondir", &status);
     cleanup_free char *text = file < 0 ? NULL : check_read_file(file, 64, &length);
-    if (text == NULL || !is_worktrees(text, length))
+    if (text == NULL || !is_worktrees(text, length) || !is_of_worktree(directory) ||
+        !renew(directory, "commondir", &status, text, length))
         check_remove(check, directory, "commondir", "leads git to hooks and configuration elsewhere");
+}
+
+void check_head(struct check *check, int directory) {
+    struct stat status;
+    size_t length;
+    cleanup_fd int file = check_open_file(directory, "HEAD", &status);
+    if (file < 0)
+        return;
+    cleanup_free char *text = check_read_file(file, HEAD_MAX, &length);
+    if (text == NULL || !renew(directory, "HEAD", &status, text, length))
+        check_remove(check, directory, "HEAD", "could become one that git takes");
 }

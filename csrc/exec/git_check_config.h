@@ -15,4 +15,7 @@ void check_config(struct check *check, int directory, const char *name);
 /* commondir says where configuration and hooks are (gitrepository-layout(5)); git writes "../.." only. */
 void check_common_directory(struct check *check, int directory);
 
+/* HEAD, the same bytes in a new file: no other name of it, and nobody who has it open, makes it another. */
+void check_head(struct check *check, int directory);
+
 #endif

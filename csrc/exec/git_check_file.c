@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -59,12 +60,18 @@ static int write_whole(int file, const char *bytes, size_t length) {
     return 0;
 }
 
+unsigned long long check_random(void) {
+    unsigned long long number = 0;
+    /* Where the kernel has none, the names are known, and may be taken. */
+    if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0)
+        return 0;
+    return number;
+}
+
 int check_replace_file(int folder, const char *name, const struct stat *old, const char *bytes,
                        size_t length) {
     char beside[64];
-    snprintf(beside, sizeof(beside), "%s.os-sandbox-new", name);
-    if (unlinkat(folder, beside, 0) != 0 && errno != ENOENT)
-        return errno;
+    snprintf(beside, sizeof(beside), "%s.%016llx" CHECK_NEW, name, check_random());
     cleanup_fd int file = openat(folder, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
         return errno;
@@ -74,6 +81,12 @@ int check_replace_file(int folder, const char *name, const struct stat *old, con
         error = errno;
     if (error == 0 && renameat(folder, beside, folder, name) != 0)
         error = errno;
+    /* Somebody may have put another file in its place. */
+    struct stat written, found;
+    if (error == 0 &&
+        (fstat(file, &written) != 0 || fstatat(folder, name, &found, AT_SYMLINK_NOFOLLOW) != 0 ||
+         written.st_dev != found.st_dev || written.st_ino != found.st_ino))
+        error = EBUSY;
     if (error != 0)
         unlinkat(folder, beside, 0);
     return error;

@@ -10,9 +10,7 @@
 struct check {
     git_check_found *found;
     void *data;
-    int result;       /* the first errno */
-    unsigned folders; /* looked at below modules/ and worktrees/ */
-    bool too_many;    /* or too deep ones: what is there has not been looked at */
+    int result; /* the first errno */
     size_t length;
     char path[PATH_MAX]; /* of the folder that is looked at, below the git directory, a slash at its end */
 };

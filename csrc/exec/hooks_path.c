@@ -60,6 +60,27 @@ static bool has_dots(const char *rest) {
     return false;
 }
 
+/* As text: no "//", no dots. */
+static void normalise(char *path) {
+    size_t length = 0;
+    for (const char *at = path; *at != '\0';) {
+        at += strspn(at, "/");
+        size_t size = strcspn(at, "/");
+        if (size == 2 && at[0] == '.' && at[1] == '.') {
+            while (length > 0 && path[--length] != '/')
+                ;
+        } else if (size > 0 && !(size == 1 && at[0] == '.')) {
+            path[length++] = '/';
+            memmove(path + length, at, size);
+            length += size;
+        }
+        at += size;
+    }
+    if (length == 0)
+        path[length++] = '/';
+    path[length] = '\0';
+}
+
 /*
  * One symlink that leads nowhere, the first component of what is missing: *path becomes the path behind it.
  * 1: there is one; 0: none; -1: too long.
@@ -91,7 +112,10 @@ static int follow_dangling(char *path, const char *folder, const char *rest) {
     return 1;
 }
 
-/* As real_path_so_far for what is missing from some component on. 1: *path is to be tried instead. */
+/*
+ * As real_path_so_far for what is missing from some component on. 1: *path is to be tried instead. Dots
+ * behind it are taken as text: a folder will be there.
+ */
 static int real_of_missing(char *path, char *real) {
     char rest[PATH_MAX] = "";
     char above[PATH_MAX];
@@ -109,7 +133,13 @@ static int real_of_missing(char *path, char *real) {
         int followed = follow_dangling(path, folder, rest);
         if (followed != 0)
             return followed;
-        return !has_dots(rest) && join(real, folder, rest) ? 0 : -1;
+        if (!join(real, folder, rest))
+            return -1;
+        normalise(real);
+        if (!has_dots(rest))
+            return 0;
+        memcpy(path, real, strlen(real) + 1);
+        return 1;
     }
     return -1;
 }

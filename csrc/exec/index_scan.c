@@ -52,7 +52,8 @@ struct index_scan *index_scan_new(struct session_index *index) {
     return scan;
 }
 
-/* A run must not feel it. But it must come to an end while commands keep every processor busy: no SCHED_IDLE. */
+/* A run must not feel it. But it must come to an end while commands keep every processor busy: no SCHED_IDLE.
+ */
 static void step_back(void) {
     setpriority(PRIO_PROCESS, 0, 19);
     syscall(SYS_ioprio_set, IO_OF_PROCESS, 0, IO_IDLE);

@@ -77,7 +77,7 @@ static int add_all(struct kept *kept) {
     if (kept->mounts == NULL)
         return -1;
     for (size_t i = 0; i < payload->mount_count; i++)
-        if (payload->mounts[i].kind != MOUNT_WRITABLE &&
+        if (payload->mounts[i].kind != MOUNT_WRITABLE && payload->mounts[i].kind != MOUNT_LINK &&
             add(kept, payload->mounts[i].kind, payload->mounts[i].path) != 0)
             return -1;
     for (size_t i = 0; i < payload->later_count; i++)

@@ -81,6 +81,8 @@ static bool is_read_only(const struct statfs *volume) {
 }
 
 int mount_check(const struct payload_mount *mount, char *text, size_t text_size) {
+    if (mount->kind == MOUNT_LINK)
+        return 0;
     cleanup_fd int fd = mount_point_open(mount, text, text_size);
     struct file_facts facts;
     struct statfs volume;

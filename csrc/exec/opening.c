@@ -171,7 +171,10 @@ static struct answer write_file(struct call *call, const struct opening *opening
 
 static struct answer read_file(struct call *call, const struct opening *opening, int object,
                                const struct place *place, bool regular) {
+    struct refusal refusal;
     bool watched = (call->supervisor->payload->supervision & SUPERVISE_READS) != 0;
+    if (watched && is_refused_object(call, RULE_READ, object, &refusal))
+        return explain_refusal(call, READ, &refusal);
     if (watched && is_mask(object))
         return expect_refusal(call, opening, READ, object);
     /* It may have another name by now, and would not be created by the kernel. */

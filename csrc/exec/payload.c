@@ -103,6 +103,7 @@ void *payload_encode(const struct payload *payload, size_t *size) {
         put_string(&out, payload->reasons[i].why);
     }
     put_rules(&out, payload->rules, payload->rule_count);
+    put_strings(&out, payload->opened, payload->opened_count);
     put_u64(&out, payload->freed_names);
     put_u32(&out, payload->allow_git_config);
     put_string(&out, payload->common_dir == NULL ? "" : payload->common_dir);
@@ -248,6 +249,7 @@ int payload_decode(const void *data, size_t size, struct payload *out) {
         out->reasons[i].why = take_string(&in);
     }
     out->rules = take_rules(&in, &out->rule_count);
+    out->opened = take_strings(&in, &out->opened_count);
     out->freed_names = take_u64(&in);
     out->allow_git_config = take_u32(&in);
     out->common_dir = take_string(&in);
@@ -272,6 +274,7 @@ void payload_release(struct payload *payload) {
     free(payload->reasons);
     free(payload->later);
     free(payload->rules);
+    free(payload->opened);
     free(payload->unix_sockets);
     *payload = (struct payload){0};
 }

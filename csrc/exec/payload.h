@@ -78,6 +78,9 @@ struct payload {
     size_t reason_count;
     struct payload_rule *rules;
     size_t rule_count;
+    char **opened; /* what may be read, and written where that is granted, though a rule that denies reading
+                      holds for a folder above it; real */
+    size_t opened_count;
     uint64_t freed_names; /* rows of policy/protected_names.h that allowProtected frees, as bits */
     uint32_t allow_git_config;
     const char

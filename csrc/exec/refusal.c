@@ -31,8 +31,8 @@ static bool is_in_write_root(const struct payload *payload, const char *path) {
 static bool is_forbidden(const struct call *call, enum rule_act act, int volume, struct refusal *out) {
     const struct supervisor *supervisor = call->supervisor;
     out->why = rules_refuse(supervisor->rules, act, out->path);
-    return out->why != NULL &&
-           (is_in_write_root(supervisor->payload, out->path) || !is_on_read_only_mount(volume));
+    return out->why != NULL && (act == RULE_READ || is_in_write_root(supervisor->payload, out->path) ||
+                                !is_on_read_only_mount(volume));
 }
 
 bool is_refused_place_now(const struct call *call, enum rule_act act, const struct place *place,

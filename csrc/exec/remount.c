@@ -184,6 +184,11 @@ static int open_target(enum mount_kind kind, int root, const char *path, struct 
     return steal_fd(&fd);
 }
 
+/* From outside a folder may be closed that a command can open. */
+static bool leads_nowhere_inside(int errnum) {
+    return errnum != EACCES && leads_nowhere(errnum);
+}
+
 /* The same question from outside, where no right is needed: false where it has to be answered inside. */
 static bool seems_closed(const struct kept_mount *mount, int root) {
     struct file_facts facts;
@@ -191,10 +196,10 @@ static bool seems_closed(const struct kept_mount *mount, int root) {
     if (fd >= 0)
         return file_facts_of(fd, &facts) == 0 && holds((enum mount_kind)mount->kind, fd, &facts);
     if (errno != ELOOP)
-        return leads_nowhere(errno);
+        return leads_nowhere_inside(errno);
     cleanup_fd int target = open_inside(root, mount->path, 0);
     if (target < 0)
-        return leads_nowhere(errno);
+        return leads_nowhere_inside(errno);
     return file_facts_of(target, &facts) == 0 && holds((enum mount_kind)mount->kind, target, &facts);
 }
 

@@ -47,11 +47,11 @@ static bool read_rules(struct rules *rules) {
 }
 
 /* The run's own descriptors come first. */
-static int most_descriptors(void) {
+static size_t most_descriptors(void) {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) != 0)
         return 0;
-    return files.rlim_cur / 4 < MADE_FD_MAX ? (int)(files.rlim_cur / 4) : MADE_FD_MAX;
+    return files.rlim_cur / 4 < MADE_MAX ? (size_t)files.rlim_cur / 4 : MADE_MAX;
 }
 
 struct rules *rules_new(const struct payload *payload, int root, struct session_index *index) {
@@ -62,7 +62,7 @@ struct rules *rules_new(const struct payload *payload, int root, struct session_
     rules->root = root;
     rules->owns_index = index == NULL;
     rules->index = rules->owns_index ? session_index_new() : index;
-    rules->fds_left = most_descriptors();
+    rules->made_max = most_descriptors();
     if (rules->index != NULL && read_rules(rules) && pthread_mutex_init(&rules->lock, NULL) == 0)
         return rules;
     rules_free(rules);
@@ -76,8 +76,7 @@ void rules_free(struct rules *rules) {
         close_fd(&rules->made[i].fd);
         free(rules->made[i].path);
     }
-    for (size_t i = 0; i < PENDING_MAX; i++)
-        free(rules->pending[i].path);
+    pending_free(rules);
     for (size_t i = 0; i < rules->text_count; i++)
         free(rules->texts[i]);
     for (size_t i = 0; rules->folded != NULL && i < rules->payload->rule_count; i++)
@@ -96,46 +95,44 @@ void rules_free(struct rules *rules) {
 
 /* --- the payload's rules --- */
 
-/* allowRead opens something inside what denyRead closes; where that is in a write root it is a mount. */
-static bool is_opened_again(const struct rules *rules, const struct payload_rule *rule, const char *path) {
+/* denied: the first bytes of the path, for which the rule holds. What is opened lies below that. */
+static bool is_opened_again(const struct rules *rules, const struct payload_rule *rule, size_t denied,
+                            const char *path) {
     const struct payload *payload = rules->payload;
-    if (rule->kind != PAYLOAD_DENY_READ)
-        return false;
-    for (size_t i = 0; i < payload->mount_count; i++) {
-        const struct payload_mount *mount = &payload->mounts[i];
-        if (mount->kind == MOUNT_WRITABLE && strlen(mount->path) > strlen(rule->path) &&
-            path_is_within(mount->path, rule->path) && path_is_within(path, mount->path))
+    for (size_t i = 0; rule->kind == PAYLOAD_DENY_READ && i < payload->opened_count; i++)
+        if (strlen(payload->opened[i]) > denied && path_is_within(path, payload->opened[i]))
             return true;
-    }
     return false;
 }
 
-/* The path itself, or a folder above it. */
-static bool glob_holds(const char *pattern, size_t prefix, const char *path) {
+/* How much of the path matches: all of it, or a folder above. 0: nothing. */
+static size_t glob_holds(const char *pattern, size_t prefix, const char *path) {
     char part[PATH_MAX];
     size_t length = strlen(path);
     if (length >= sizeof part || length <= prefix || strncmp(pattern, path, prefix) != 0 ||
         path[prefix] != '/')
-        return false;
+        return 0;
     memcpy(part, path, length + 1);
     while (length > prefix) {
         if (glob_match(pattern, part))
-            return true;
+            return length;
         while (length > prefix && part[length - 1] != '/')
             length--;
         if (length > 0)
             length--;
         part[length] = '\0';
     }
-    return false;
+    return 0;
 }
 
-const char *globs_refuse(const struct rules *rules, const char *path) {
+const char *globs_refuse(const struct rules *rules, enum rule_act act, const char *path) {
     const struct payload *payload = rules->payload;
     for (size_t i = 0; rules->has_globs && i < payload->rule_count; i++) {
         const struct payload_rule *rule = &payload->rules[i];
-        if (rule->glob != 0 && glob_holds(rule->path, rules->prefixes[i], path) &&
-            !is_opened_again(rules, rule, path))
+        if (rule->glob == 0 || (act == RULE_READ && rule->kind != PAYLOAD_DENY_READ))
+            continue;
+        size_t denied = glob_holds(rule->path, rules->prefixes[i], path);
+        if (denied > 0 && !is_opened_again(rules, rule, denied, path))
             return rule->why;
     }
     return NULL;
@@ -145,7 +142,8 @@ static const char *literals_refuse(const struct rules *rules, const char *path) 
     const struct payload *payload = rules->payload;
     for (size_t i = 0; i < payload->rule_count; i++) {
         const struct payload_rule *rule = &payload->rules[i];
-        if (rule->glob == 0 && path_is_within(path, rule->path) && !is_opened_again(rules, rule, path))
+        if (rule->glob == 0 && path_is_within(path, rule->path) &&
+            !is_opened_again(rules, rule, strlen(rule->path), path))
             return rule->why;
     }
     return NULL;
@@ -160,7 +158,7 @@ static const char *folded_literals_refuse(const struct rules *rules, const char 
         if (rule->glob != 0 || !path_is_within(folded, rules->folded[i]))
             continue;
         const char *own = rules_fold(rules, rule->path, literal, sizeof literal) ? literal : rule->path;
-        if (path_is_within(judged, own) && !is_opened_again(rules, rule, judged))
+        if (path_is_within(judged, own) && !is_opened_again(rules, rule, strlen(own), judged))
             return rule->why;
     }
     return NULL;
@@ -239,6 +237,8 @@ static const char *link_refuse(struct rules *rules, const char *path) {
 
 /* fold: the path is one of rules_fold's. */
 static const char *judge(struct rules *rules, enum rule_act act, const char *path, bool fold) {
+    if (act == RULE_READ)
+        return globs_refuse(rules, act, path);
     const struct protected_name *name = protected_name_of(path, rules->payload->freed_names, false);
     if (name != NULL)
         return name->why;
@@ -250,7 +250,7 @@ static const char *judge(struct rules *rules, enum rule_act act, const char *pat
     if (why == NULL)
         why = literals_refuse(rules, path);
     if (why == NULL)
-        why = globs_refuse(rules, path);
+        why = globs_refuse(rules, act, path);
     return why != NULL ? why : common_refuse(rules, path);
 }
 
@@ -305,7 +305,7 @@ const char *rules_refuse(struct rules *rules, enum rule_act act, const char *pat
     char own[PATH_MAX];
     /* What has no name is nobody's to protect, but a name that is to be made has one. */
     if (path[0] != '/')
-        return act == RULE_WRITE ? NULL : "a path that cannot be told";
+        return act == RULE_WRITE || act == RULE_READ ? NULL : "a path that cannot be told";
     if (is_free(path))
         return NULL;
     if (!is_up_to_date(rules))
@@ -314,7 +314,7 @@ const char *rules_refuse(struct rules *rules, enum rule_act act, const char *pat
     if (why != NULL || !take_fold(rules, path, folded, own))
         return why;
     why = judge(rules, act, own, true);
-    return why != NULL ? why : folded_literals_refuse(rules, folded, own);
+    return why != NULL || act == RULE_READ ? why : folded_literals_refuse(rules, folded, own);
 }
 
 void rules_note(struct rules *rules, const char *path) {
@@ -361,9 +361,9 @@ const char *rules_refuse_move(struct rules *rules, int folder, const char *from,
     const char *why = judge_move(rules, folder, from, to, false);
     bool folds_from = why == NULL && take_fold(rules, from, folded, own_from);
     bool folds_to = why == NULL && take_fold(rules, to, folded, own_to);
-    if (!folds_from && !folds_to)
-        return why;
-    return judge_move(rules, folder, folds_from ? own_from : from, folds_to ? own_to : to, true);
+    if (folds_from || folds_to)
+        why = judge_move(rules, folder, folds_from ? own_from : from, folds_to ? own_to : to, true);
+    return why != NULL || hooks_follow(rules, from, to) ? why : WHY_HOOKS_PATH;
 }
 
 void rules_note_move(struct rules *rules, const char *from, const char *to) {

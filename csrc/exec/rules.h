@@ -18,6 +18,7 @@ enum rule_act {
     RULE_CREATE,  /* a new name: by open, mkdir, mknod, symlink, bind; the target of a link or a rename */
     RULE_REMOVE,  /* unlink, rmdir, the source of a rename */
     RULE_WRITE,   /* content or attributes of what is there; a second name for it (the source of a link) */
+    RULE_READ,    /* opened for reading: only by a pattern that denies it, what else is denied has a mask */
     RULE_SYMLINK, /* RULE_CREATE where what gets the name is a symlink: by symlink, link, rename */
 };
 

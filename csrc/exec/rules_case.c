@@ -40,12 +40,23 @@ static bool is_folding_type(int folder) {
     return false;
 }
 
-/* chattr(1), attribute F. A folder that may not be read is taken for one that has it. */
-static bool has_folding_flag(int folder) {
+/* Of a folder that may not be read: whether it finds an entry by its folded name as well. What is not there
+ * cannot be told, and counts as found. */
+static bool finds_folded(int folder, const char *name, const char *folded) {
+    struct stat facts;
+    struct stat found;
+    if (fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) != 0)
+        return true;
+    return fstatat(folder, folded, &found, AT_SYMLINK_NOFOLLOW) == 0 && found.st_ino == facts.st_ino &&
+           found.st_dev == facts.st_dev;
+}
+
+/* chattr(1), attribute F. */
+static bool has_folding_flag(int folder, const char *name, const char *folded) {
     unsigned flags[2] = {0, 0}; /* the kernel writes an int, FUSE file systems a long */
     cleanup_fd int readable = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
     if (readable < 0)
-        return true;
+        return finds_folded(folder, name, folded);
     return ioctl(readable, FS_IOC_GETFLAGS, flags) == 0 && (flags[0] & FS_CASEFOLD_FL) != 0;
 }
 
@@ -72,8 +83,15 @@ static bool is_found_in_other_case(const struct rules *rules, int folder, const 
            others.st_dev == facts.st_dev && others.st_ino == facts.st_ino;
 }
 
-static bool folds(const struct rules *rules, int folder, const char *path, size_t length) {
-    return folder < 0 || is_folding_type(folder) || has_folding_flag(folder) ||
+/* length: of the folder's own path; one component of that many bytes stands behind it. */
+static bool folds(const struct rules *rules, int folder, const char *path, size_t length, size_t name_length,
+                  const char *folded) {
+    char name[PATH_MAX];
+    if (folder < 0 || name_length >= sizeof name)
+        return true;
+    memcpy(name, path + length + 1, name_length);
+    name[name_length] = '\0';
+    return is_folding_type(folder) || has_folding_flag(folder, name, folded) ||
            is_found_in_other_case(rules, folder, path, length);
 }
 
@@ -108,7 +126,7 @@ static bool put_component(const struct rules *rules, const char *path, size_t st
     const char *text = path + start;
     if (differs || is_short) {
         cleanup_fd int folder = rules_open(rules, path, start - 1);
-        if (folds(rules, folder, path, start - 1)) {
+        if (folds(rules, folder, path, start - 1, length, name)) {
             const char *wanted = is_short && folder >= 0 ? long_form(folder, name) : NULL;
             text = wanted != NULL ? wanted : name;
             length = strlen(text);

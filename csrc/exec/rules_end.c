@@ -51,23 +51,36 @@ static bool is_alive(pid_t supervisor) {
     return supervisor == getpid() || kill(supervisor, 0) == 0 || errno == EPERM;
 }
 
+enum thoroughness { LET_BE, CLOSE, DISARM };
+
 /*
- * What git would not take is let be, and looked at again at the ends of later runs; but for what is one by
- * its name: the host's git may make it whole, and keep what is in it.
+ * What git would not take is left as it is; but for what is one by its name: the host's git may make it
+ * whole, and keep what is in it. Without a HEAD, too, git takes it as the common directory of another, whose
+ * place is worktrees/.
  */
+static enum thoroughness wanted_for(int directory, const char *path) {
+    struct git_look look = git_look_of(directory);
+    bool common = look.git && folder_has(directory, "worktrees");
+    bool git = look.git;
+    bool disarm =
+        (look.git && look.head != GIT_HEAD_NONE) || common || git_is_directory_name(path, strlen(path), true);
+    close_fd(&look.fd);
+    return disarm ? DISARM : git ? CLOSE : LET_BE;
+}
+
 static void check(struct rules *rules, struct report *report, int directory, const char *index_path) {
     char path[PATH_MAX];
     struct stat facts;
-    if (fstat(directory, &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_nlink == 0)
+    if (fstat(directory, &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_nlink == 0 ||
+        is_on_read_only_mount(directory))
         return;
-    object_path(directory, path, sizeof path);
-    struct git_look look = git_look_of(directory);
-    bool wanted = look.whole || git_is_directory_name(path, strlen(path), true);
-    close_fd(&look.fd);
-    if (path[0] != '/' || !wanted || is_on_read_only_mount(directory))
-        return;
+    /* What was moved to where it cannot be named any more is told by the name that it had. */
+    if (!object_path(directory, path, sizeof path) || path[0] != '/')
+        snprintf(path, sizeof path, "%s", index_path);
+    enum thoroughness wanted = wanted_for(directory, path);
     struct finding finding = {.report = report, .directory = path};
-    if (git_check_disarm(directory, tell, &finding) != 0)
+    if ((wanted == DISARM && git_check_disarm(directory, tell, &finding) != 0) ||
+        (wanted == CLOSE && git_check_close(directory, tell, &finding) != 0))
         return;
     uint64_t checked = stamp_checked(file_identity_hash(directory));
     set_stamp(rules, index_path, checked);
@@ -75,24 +88,13 @@ static void check(struct rules *rules, struct report *report, int directory, con
         set_stamp(rules, path, checked);
 }
 
-static void check_made(struct rules *rules, struct report *report, const struct made *made) {
-    struct stat facts;
-    if (made->fd >= 0) {
-        check(rules, report, made->fd, made->path);
-        return;
-    }
-    cleanup_fd int fd = rules_open(rules, made->path, strlen(made->path));
-    if (fd >= 0 && fstat(fd, &facts) == 0 && facts.st_dev == made->device && facts.st_ino == made->inode)
-        check(rules, report, fd, made->path);
-}
-
 /* What a run has left behind whose supervisor was killed. */
 static void check_left(struct rules *rules, struct report *report, const char *path) {
     uint64_t stamp = stamp_of(rules, path);
-    if ((stamp & STAMP_CHECKED) != 0 || ((stamp & STAMP_OPEN) != 0 && is_alive(stamp_supervisor(stamp))))
+    if ((stamp & STAMP_OPEN) == 0 || is_alive(stamp_supervisor(stamp)))
         return;
     cleanup_fd int fd = rules_open(rules, path, strlen(path));
-    if (fd >= 0 && (stamp == 0 || stamp_is_of(stamp, file_identity_hash(fd))))
+    if (fd >= 0 && stamp_is_of(stamp, file_identity_hash(fd)))
         check(rules, report, fd, path);
 }
 
@@ -105,7 +107,7 @@ void rules_finish(struct rules *rules, struct report *report) {
     rules_sync(rules);
     for (size_t i = 0; i < rules->made_count; i++)
         if (!rules->made[i].is_file)
-            check_made(rules, report, &rules->made[i]);
+            check(rules, report, rules->made[i].fd, rules->made[i].path);
     while (session_index_next(rules->index, &position, &kind, &path, &number))
         if (kind == INDEX_MADE)
             check_left(rules, report, path);

@@ -14,6 +14,9 @@
 #include "exec/rules_internal.h"
 #include "policy/protected_names.h"
 
+#define WHY_MANY "too many git directories are made"
+#define WHY_UNSEEN "a folder that cannot be looked at"
+
 static bool makes_name(enum rule_act act) {
     return act == RULE_CREATE || act == RULE_SYMLINK;
 }
@@ -97,79 +100,82 @@ static enum presence presence_of(const struct rules *rules, const char *path, st
  * stays as it is, and in a folder that lost one comes no other: that would lead git elsewhere.
  */
 static const char *dot_git_refuse(struct rules *rules, enum rule_act act, const char *path,
-                                  enum presence presence, const struct stat *facts, int folder) {
+                                  enum presence presence, const struct stat *facts,
+                                  const struct git_look *look) {
     bool known = presence == OTHER && made_find(rules, facts->st_dev, facts->st_ino) != NULL;
     if (act == RULE_REMOVE) {
         char above[PATH_MAX];
-        if (presence == OTHER && !known && folder >= 0) {
+        if (presence == OTHER && !known && look->fd >= 0) {
             snprintf(above, sizeof above, "%.*s", (int)folder_length(path), path);
-            unlinked_add(rules, above, folder);
+            unlinked_add(rules, above, look->fd);
         }
         return NULL;
     }
-    if (makes_name(act) && presence == ABSENT && (folder < 0 || unlinked_has(rules, folder)))
+    if (makes_name(act) && presence == ABSENT && unlinked_has(rules, look->fd))
         return WHY_DOT_GIT;
-    if (presence != OTHER || known || (makes_name(act) && pending_has(rules, path)))
+    if (presence != OTHER || known || (makes_name(act) && pending_has(rules, path, look)))
         return NULL;
     return WHY_DOT_GIT;
 }
 
-/* A host's git directory has to remain one that can be told. */
-static const char *removal_refuse(const struct rules *rules, const char *path, const struct git_look *look,
-                                  bool fold) {
-    size_t length = folder_length(path);
-    bool free =
-        !look->git || git_is_worktree_name(path, length, fold) || made_by_session(rules, path, length, look);
-    return free ? NULL : WHY_DIRECTORY;
-}
-
-static const char *keep_for_note(struct rules *rules, const char *path, enum presence presence,
-                                 const struct git_look *look, bool fold) {
-    bool named = git_is_directory_name(path, folder_length(path), fold);
-    bool known = look->fd >= 0 && made_find(rules, look->device, look->inode) != NULL;
-    struct pending pending = {.path = (char *)(uintptr_t)path,
-                              .absent = presence == ABSENT || pending_has(rules, path),
-                              .completes = may_complete(last_of(path), fold) && !look->whole,
-                              .foreign = !known && (look->git || named)};
-    if (rules->made_count >= MADE_MAX)
-        return "too many git directories are made";
-    pending_put(rules, &pending);
-    return NULL;
-}
-
 /* The folder of the path is the run's; the look is at it. */
-static void take_folder(struct rules *rules, const char *path, const struct git_look *look, bool writable) {
+static bool take_folder(struct rules *rules, const char *path, const struct git_look *look, bool writable) {
     char folder[PATH_MAX];
     size_t length = folder_length(path);
     if (length >= sizeof folder)
-        return;
+        return false;
     memcpy(folder, path, length);
     folder[length] = '\0';
-    made_add(rules, length == 0 ? "/" : folder, look->fd, writable, false);
+    return made_add(rules, length == 0 ? "/" : folder, look->fd, writable, false);
+}
+
+/*
+ * HEAD, objects, refs, commondir. One of the host's has to remain a git directory that can be told, and what
+ * is none for want of a HEAD, and may be the host's, does not get one. One that an earlier run made is this
+ * run's to be looked at as soon as it is not whole.
+ */
+static const char *completing_refuse(struct rules *rules, enum rule_act act, const char *path,
+                                     const struct git_look *look, bool fold) {
+    size_t length = folder_length(path);
+    bool is_whole = look->head == GIT_HEAD_VALID;
+    if (!look->git || (act == RULE_CREATE && is_whole) || made_find(rules, look->device, look->inode) != NULL)
+        return NULL;
+    if (!made_by_session(rules, path, length, look))
+        return git_is_worktree_name(path, length, fold) || (act != RULE_REMOVE && is_whole) ? NULL
+                                                                                            : WHY_DIRECTORY;
+    return take_folder(rules, path, look, false) ? NULL : WHY_MANY;
+}
+
+static const char *judge_name(struct rules *rules, enum rule_act act, const char *path,
+                              const struct git_look *look, bool fold) {
+    struct stat facts;
+    enum presence presence = presence_of(rules, path, &facts);
+    const char *why = NULL;
+    bool completes = may_complete(last_of(path), fold);
+    if (git_is_dot_git(path, fold))
+        why = dot_git_refuse(rules, act, path, presence, &facts, look);
+    if (why == NULL && completes)
+        why = completing_refuse(rules, act, path, look, fold);
+    if (why != NULL || !makes_name(act))
+        return why;
+    bool absent = presence == ABSENT || pending_has(rules, path, look);
+    bool fits = made_has_room(rules) && pending_put(rules, path, look, absent, completes && !look->git);
+    return fits ? NULL : WHY_MANY;
 }
 
 static const char *name_refuse(struct rules *rules, enum rule_act act, const char *path, bool fold) {
-    bool is_name = git_is_directory_name(path, strlen(path), fold);
-    bool completes = may_complete(last_of(path), fold);
-    if (!is_name && !completes)
+    if (makes_name(act) && git_check_is_own_name(last_of(path)))
+        return WHY_DIRECTORY;
+    if (!git_is_directory_name(path, strlen(path), fold) && !may_complete(last_of(path), fold))
         return NULL;
-    struct stat facts;
-    struct pending forgotten;
-    enum presence presence = presence_of(rules, path, &facts);
     struct git_look look = git_look_at(rules, path, folder_length(path));
-    const char *why = NULL;
+    /* What is in a folder that a command closed, or has moved meanwhile, cannot be told. */
+    if (look.unseen) {
+        close_fd(&look.fd);
+        return WHY_UNSEEN;
+    }
     pthread_mutex_lock(&rules->lock);
-    if (git_is_dot_git(path, fold))
-        why = dot_git_refuse(rules, act, path, presence, &facts, look.fd);
-    if (why == NULL && act == RULE_REMOVE && completes)
-        why = removal_refuse(rules, path, &look, fold);
-    /* HEAD's text is written later. */
-    if (why == NULL && act == RULE_WRITE && completes && look.fd >= 0 && look.git && !look.whole)
-        take_folder(rules, path, &look, false);
-    if (why == NULL && makes_name(act))
-        why = keep_for_note(rules, path, presence, &look, fold);
-    else
-        pending_take(rules, path, &forgotten);
+    const char *why = judge_name(rules, act, path, &look, fold);
     pthread_mutex_unlock(&rules->lock);
     close_fd(&look.fd);
     return why;
@@ -194,8 +200,7 @@ static bool is_plain_folder(const char *name) {
 }
 
 /* A folder, or a file, is there by a git directory's name. One of the host's stays the host's. */
-static void take_named(struct rules *rules, const char *path) {
-    cleanup_fd int fd = rules_open(rules, path, strlen(path));
+static void take_named(struct rules *rules, const char *path, int fd) {
     struct stat facts;
     if (fd < 0 || fstat(fd, &facts) != 0)
         return;
@@ -212,9 +217,15 @@ static void take_named(struct rules *rules, const char *path) {
     close_fd(&look.fd);
 }
 
+static void take_named_at(struct rules *rules, const char *path, int folder) {
+    cleanup_fd int fd = openat(folder, last_of(path), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    take_named(rules, path, fd);
+}
+
 /* One that git would not take yet is the run's from where it counts as one: its parts come in any order. */
-static void take_completed(struct rules *rules, const char *path, bool foreign) {
-    struct git_look look = git_look_at(rules, path, folder_length(path));
+static void take_completed(struct rules *rules, const char *path, int folder, bool fold) {
+    struct git_look look = git_look_of(folder);
+    bool foreign = git_is_directory_name(path, folder_length(path), fold);
     if (look.fd >= 0 && look.git)
         take_folder(rules, path, &look, !foreign);
     close_fd(&look.fd);
@@ -228,9 +239,10 @@ void git_note(struct rules *rules, const char *path, bool fold) {
     pthread_mutex_lock(&rules->lock);
     if (pending_take(rules, path, &pending)) {
         if (is_name && pending.absent)
-            take_named(rules, path);
+            take_named_at(rules, path, pending.folder);
         if (pending.completes)
-            take_completed(rules, path, pending.foreign);
+            take_completed(rules, path, pending.folder, fold);
+        close_fd(&pending.folder);
     }
     pthread_mutex_unlock(&rules->lock);
 }
@@ -254,21 +266,21 @@ static const char *parts_refuse(const struct rules *rules, int folder) {
     return NULL;
 }
 
-/* Where other git directories are found by their names: .git/modules, .git/worktrees. */
-static bool is_store(const char *path, bool fold) {
+/* Where other git directories are found by their names: modules, worktrees. */
+static bool is_store_name(const char *path, bool fold) {
     const char *name = last_of(path);
-    size_t length = folder_length(path);
     int (*compare)(const char *, const char *) = fold ? strcasecmp : strcmp;
-    return length >= 5 && (compare(name, "modules") == 0 || compare(name, "worktrees") == 0) &&
-           git_is_directory_name(path, length, fold);
+    return compare(name, "modules") == 0 || compare(name, "worktrees") == 0;
 }
 
-/* One that this run did not make keeps its store. */
+/* A git directory that this run did not make keeps its store. */
 static bool is_foreign_store(const struct rules *rules, const char *path, bool fold) {
-    if (!is_store(path, fold))
+    if (!is_store_name(path, fold))
         return false;
-    struct git_look above = git_look_at(rules, path, folder_length(path));
-    bool foreign = above.fd < 0 || made_find(rules, above.device, above.inode) == NULL;
+    size_t length = folder_length(path);
+    struct git_look above = git_look_at(rules, path, length);
+    bool foreign = (above.git || git_is_directory_name(path, length, fold)) &&
+                   (above.fd < 0 || made_find(rules, above.device, above.inode) == NULL);
     close_fd(&above.fd);
     return foreign;
 }
@@ -312,10 +324,15 @@ const char *git_refuse_move(struct rules *rules, int folder, const char *from, c
     return why;
 }
 
+static void take_moved(struct rules *rules, const char *path) {
+    cleanup_fd int fd = rules_open(rules, path, strlen(path));
+    take_named(rules, path, fd);
+}
+
 void git_note_move(struct rules *rules, const char *from, const char *to, bool fold) {
     pthread_mutex_lock(&rules->lock);
     made_move(rules, from, to);
     if (git_is_directory_name(to, strlen(to), fold) && !is_plain_folder(last_of(to)))
-        take_named(rules, to);
+        take_moved(rules, to);
     pthread_mutex_unlock(&rules->lock);
 }

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "exec/git_check.h"
 #include "exec/path_set.h"
 #include "exec/rules.h"
 
@@ -19,13 +20,12 @@
 #define WHY_MEMORY "out of memory"
 
 /* Git directories, and files named .git, that this run made or finished. Descriptors keep an inode's number
- * from being another's. */
-#define MADE_MAX ((size_t)20000)
-#define MADE_FD_MAX 1000
+ * from being another's, and lead there wherever it goes. */
+#define MADE_MAX 8192
 
 struct made {
     char *path; /* when it was made */
-    int fd;     /* O_PATH; -1: there were too many */
+    int fd;     /* O_PATH */
     dev_t device;
     ino_t inode;
     bool writable; /* its configuration may be written in this run */
@@ -33,18 +33,23 @@ struct made {
 };
 
 /*
- * A name that was judged and is not made yet: what could be seen only before. One that is never made is
+ * A name that a thread has judged and not made yet: what could be seen only before. One that is never made is
  * forgotten.
  */
 struct pending {
-    char *path;
+    pthread_t thread;
+    unsigned long number; /* the later the higher; 0: free */
     time_t since;
+    int folder; /* O_PATH; owned */
+    dev_t device;
+    ino_t inode;
+    char *path;
     bool absent;    /* there was nothing of that name */
-    bool completes; /* its folder was no whole git directory */
-    bool foreign;   /* … but one enough to be protected */
+    bool completes; /* its folder was no git directory */
 };
 
-#define PENDING_MAX 64
+/* The most names that one call judges: two, each in two spellings. */
+#define PENDING_OF_THREAD 4
 
 struct rules {
     const struct payload *payload;
@@ -66,16 +71,18 @@ struct rules {
     struct made *made;
     size_t made_count;
     size_t made_size;
-    int fds_left;
-    struct pending pending[PENDING_MAX];
-    size_t pending_next;
+    size_t made_max;
+    struct pending *pending;
+    size_t pending_count;
+    unsigned long pending_number;
 };
 
 /* A folder, looked at. */
 struct git_look {
-    int fd;     /* O_PATH; owned; -1: it cannot be looked at, and then it counts as a git directory */
-    bool git;   /* by what is in it */
-    bool whole; /* and its HEAD says something: git would take it */
+    int fd;      /* O_PATH; owned; -1: it cannot be looked at, and then it counts as a git directory */
+    bool git;    /* by what is in it; with a HEAD git would take it */
+    bool unseen; /* something in it could not be looked at, and counts as there */
+    enum git_head head;
     dev_t device;
     ino_t inode;
 };
@@ -115,17 +122,28 @@ bool rules_is_stale(struct rules *rules); /* without the lock */
 /* NULL where this run did not make it. */
 struct made *made_find(const struct rules *rules, dev_t device, ino_t inode);
 bool made_by_session(const struct rules *rules, const char *path, size_t length, const struct git_look *look);
-void made_add(struct rules *rules, const char *path, int fd, bool writable, bool is_file);
-/* A folder went from `from` to `to`. */
+/* False: this run has made as many as it can keep in mind. */
+bool made_has_room(struct rules *rules);
+/* What is made already only becomes writable. False: there is no room, or no descriptor. */
+bool made_add(struct rules *rules, const char *path, int fd, bool writable, bool is_file);
+/* A folder went from `from` to `to`: what the session made in it is looked at again, with what is around it.
+ */
 void made_move(struct rules *rules, const char *from, const char *to);
 
 /* Folders that lost a .git file which no command made: known by what they are, wherever they go. */
 void unlinked_add(struct rules *rules, const char *folder, int fd);
 bool unlinked_has(const struct rules *rules, int fd);
 
-void pending_put(struct rules *rules, const struct pending *pending); /* its path is copied */
-bool pending_has(const struct rules *rules, const char *path);
-bool pending_take(struct rules *rules, const char *path, struct pending *out); /* its path is NULL then */
+/* --- rules_pending.c; with the lock held --- */
+
+/* Of the calling thread. False: no room, or no descriptor: the name must not be made. */
+bool pending_put(struct rules *rules, const char *path, const struct git_look *look, bool absent,
+                 bool completes);
+/* Whether the thread has judged the name in that folder before, when there was nothing. */
+bool pending_has(const struct rules *rules, const char *path, const struct git_look *look);
+/* The folder is the caller's then, and the path NULL. */
+bool pending_take(struct rules *rules, const char *path, struct pending *out);
+void pending_free(struct rules *rules);
 
 /* --- rules_git.c; without the lock --- */
 
@@ -136,12 +154,15 @@ void git_note(struct rules *rules, const char *path, bool fold);
 void git_note_move(struct rules *rules, const char *from, const char *to, bool fold);
 
 /* --- rules_move.c --- */
+
+/* Folders of hooks that are not there yet follow the one they would be in. False: no room. */
+bool hooks_follow(struct rules *rules, const char *from, const char *to);
 const char *literals_refuse_move(struct rules *rules, int folder, const char *from, const char *to);
 const char *globs_refuse_move(const struct rules *rules, int folder, const char *from, const char *to);
 
 /* --- rules.c --- */
 
 /* The payload's globs. */
-const char *globs_refuse(const struct rules *rules, const char *path);
+const char *globs_refuse(const struct rules *rules, enum rule_act act, const char *path);
 
 #endif

@@ -57,26 +57,12 @@ bool folder_has(int folder, const char *path) {
 }
 
 /* A dangling symlink counts: git follows it, and what it leads to may be made at any time. */
-static bool has_entry(int folder, const char *name) {
+static bool has_entry(struct git_look *look, const char *name) {
     struct stat facts;
-    return fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 || !is_absence(errno);
-}
-
-/* validate_headref() in git's setup.c: what cannot be read counts as valid. */
-static bool has_valid_head(int folder) {
-    char text[64] = "";
-    if (readlinkat(folder, "HEAD", text, sizeof text - 1) > 0)
-        return strncmp(text, "refs/", 5) == 0;
-    cleanup_fd int fd = openat(folder, "HEAD", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0)
-        return !is_absence(errno);
-    ssize_t length = read(fd, text, sizeof text - 1);
-    if (length < 0)
+    if (fstatat(look->fd, name, &facts, AT_SYMLINK_NOFOLLOW) == 0)
         return true;
-    text[length] = '\0';
-    if (strncmp(text, "ref:", 4) == 0)
-        return strncmp(text + 4 + strspn(text + 4, " \t\n\v\f\r"), "refs/", 5) == 0;
-    return strspn(text, "0123456789abcdefABCDEF") >= 40;
+    look->unseen = look->unseen || !is_absence(errno);
+    return !is_absence(errno);
 }
 
 /* is_git_directory() in git's setup.c */
@@ -86,13 +72,18 @@ static void look(struct git_look *out) {
         return;
     out->device = facts.st_dev;
     out->inode = facts.st_ino;
-    bool has_store = has_entry(out->fd, "objects") && has_entry(out->fd, "refs");
-    out->git = has_store || (has_entry(out->fd, "HEAD") && has_entry(out->fd, "commondir"));
-    out->whole = out->git && has_valid_head(out->fd);
+    out->unseen = false;
+    bool objects = has_entry(out, "objects");
+    bool refs = has_entry(out, "refs");
+    bool head = has_entry(out, "HEAD");
+    bool common = has_entry(out, "commondir");
+    out->git = (objects && refs) || (head && common);
+    out->head = git_check_head(out->fd);
 }
 
 struct git_look git_look_at(const struct rules *rules, const char *path, size_t length) {
-    struct git_look found = {.fd = rules_open(rules, path, length), .git = true, .whole = true};
+    struct git_look found = {
+        .fd = rules_open(rules, path, length), .git = true, .unseen = true, .head = GIT_HEAD_UNKNOWN};
     if (found.fd < 0)
         found.fd = -1;
     else
@@ -101,7 +92,8 @@ struct git_look git_look_at(const struct rules *rules, const char *path, size_t 
 }
 
 struct git_look git_look_of(int folder) {
-    struct git_look found = {.fd = fcntl(folder, F_DUPFD_CLOEXEC, 3), .git = true, .whole = true};
+    struct git_look found = {
+        .fd = fcntl(folder, F_DUPFD_CLOEXEC, 3), .git = true, .unseen = true, .head = GIT_HEAD_UNKNOWN};
     if (found.fd < 0)
         found.fd = -1;
     else

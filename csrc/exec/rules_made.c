@@ -14,9 +14,6 @@
 #include "exec/rules_stamp.h"
 #include "policy/name_fold.h"
 
-/* A name that was judged is made at once, or after a slow file system's answer. */
-#define PENDING_SECONDS 10
-
 /* --- the index --- */
 
 static bool add_text(struct rules *rules, struct path_set *set, const char *text) {
@@ -73,7 +70,7 @@ bool rules_sync(struct rules *rules) {
 struct made *made_find(const struct rules *rules, dev_t device, ino_t inode) {
     for (size_t i = rules->made_count; i-- > 0;) {
         struct made *made = &rules->made[i];
-        if (made->inode == inode && made->device == device && made->fd >= 0)
+        if (made->inode == inode && made->device == device)
             return made;
     }
     return NULL;
@@ -90,6 +87,28 @@ bool made_by_session(const struct rules *rules, const char *path, size_t length,
         return false;
     uint64_t stamp = session_index_stamp(rules->index, number);
     return stamp != 0 && stamp_is_of(stamp, file_identity_hash(look->fd));
+}
+
+/* What was removed needs no look. */
+static void forget_removed(struct rules *rules) {
+    size_t kept = 0;
+    for (size_t i = 0; i < rules->made_count; i++) {
+        struct made *made = &rules->made[i];
+        struct stat facts;
+        if (fstat(made->fd, &facts) != 0 || facts.st_nlink > 0) {
+            rules->made[kept++] = *made;
+            continue;
+        }
+        close_fd(&made->fd);
+        free(made->path);
+    }
+    rules->made_count = kept;
+}
+
+bool made_has_room(struct rules *rules) {
+    if (rules->made_count >= rules->made_max)
+        forget_removed(rules);
+    return rules->made_count < rules->made_max;
 }
 
 static struct made *new_made(struct rules *rules) {
@@ -112,31 +131,30 @@ static void publish(struct rules *rules, const char *path, uint64_t stamp) {
         session_index_set_stamp(rules->index, number, stamp);
 }
 
-void made_add(struct rules *rules, const char *path, int fd, bool writable, bool is_file) {
+bool made_add(struct rules *rules, const char *path, int fd, bool writable, bool is_file) {
     struct stat facts;
     if (fstat(fd, &facts) != 0)
-        return;
+        return false;
     struct made *made = made_find(rules, facts.st_dev, facts.st_ino);
     if (made != NULL) {
         made->writable = made->writable || writable;
-        return;
+        return true;
     }
-    made = new_made(rules);
-    char *own = strdup(path);
-    if (made == NULL || own == NULL) {
-        free(own);
-        return;
-    }
+    made = made_has_room(rules) ? new_made(rules) : NULL;
+    cleanup_fd int own_fd = made == NULL ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    char *own = own_fd < 0 ? NULL : strdup(path);
+    if (own == NULL)
+        return false;
     *made = (struct made){.path = own,
-                          .fd = rules->fds_left > 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1,
+                          .fd = steal_fd(&own_fd),
                           .device = facts.st_dev,
                           .inode = facts.st_ino,
                           .writable = writable,
                           .is_file = is_file};
-    rules->fds_left -= made->fd >= 0;
     rules->made_count++;
     if (!is_file)
         publish(rules, path, stamp_open(getpid(), file_identity_hash(fd)));
+    return true;
 }
 
 void made_move(struct rules *rules, const char *from, const char *to) {
@@ -151,8 +169,11 @@ void made_move(struct rules *rules, const char *from, const char *to) {
             asprintf(&moved, "%s%s", to, path + strlen(from)) < 0)
             continue;
         cleanup_fd int fd = rules_open(rules, moved, strlen(moved));
-        if (fd >= 0 && stamp_is_of(stamp, file_identity_hash(fd)))
-            publish(rules, moved, stamp);
+        uint64_t identity = fd < 0 ? 0 : file_identity_hash(fd);
+        if (fd >= 0 && stamp_is_of(stamp, identity)) {
+            made_add(rules, moved, fd, false, false);
+            publish(rules, moved, stamp_open(getpid(), identity));
+        }
         free(moved);
     }
 }
@@ -182,60 +203,4 @@ bool unlinked_has(const struct rules *rules, int fd) {
             return true;
     }
     return false;
-}
-
-/* --- names that are judged and not made yet --- */
-
-static time_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
-    return time.tv_sec;
-}
-
-static struct pending *pending_of(struct rules *rules, const char *path) {
-    for (size_t i = 0; i < PENDING_MAX; i++)
-        if (rules->pending[i].path != NULL && strcmp(rules->pending[i].path, path) == 0)
-            return &rules->pending[i];
-    return NULL;
-}
-
-static bool is_fresh(const struct pending *pending) {
-    return now() - pending->since <= PENDING_SECONDS;
-}
-
-/* A name that is judged a second time, once it is there, is what it was the first time. */
-void pending_put(struct rules *rules, const struct pending *pending) {
-    struct pending *slot = pending_of(rules, pending->path);
-    if (slot != NULL && is_fresh(slot)) {
-        slot->absent = slot->absent || pending->absent;
-        slot->completes = slot->completes || pending->completes;
-        return;
-    }
-    if (slot == NULL)
-        slot = &rules->pending[rules->pending_next++ % PENDING_MAX];
-    char *path = strdup(pending->path);
-    free(slot->path);
-    *slot = *pending;
-    slot->path = path;
-    slot->since = now();
-}
-
-bool pending_has(const struct rules *rules, const char *path) {
-    for (size_t i = 0; i < PENDING_MAX; i++) {
-        const struct pending *pending = &rules->pending[i];
-        if (pending->path != NULL && strcmp(pending->path, path) == 0)
-            return pending->absent && is_fresh(pending);
-    }
-    return false;
-}
-
-bool pending_take(struct rules *rules, const char *path, struct pending *out) {
-    struct pending *pending = pending_of(rules, path);
-    if (pending == NULL)
-        return false;
-    bool fresh = is_fresh(pending);
-    free(pending->path);
-    pending->path = NULL;
-    *out = *pending;
-    return fresh;
 }

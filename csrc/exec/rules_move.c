@@ -41,6 +41,23 @@ const char *literals_refuse_move(struct rules *rules, int folder, const char *fr
     return why;
 }
 
+bool hooks_follow(struct rules *rules, const char *from, const char *to) {
+    size_t position = 0;
+    enum index_kind kind;
+    const char *path;
+    size_t number;
+    if (!atomic_load(&rules->has_hooks))
+        return true;
+    while (session_index_next(rules->index, &position, &kind, &path, &number)) {
+        const char *rest = kind == INDEX_HOOKS ? below(path, from) : NULL;
+        char moved[PATH_MAX];
+        if (rest != NULL && ((size_t)snprintf(moved, sizeof moved, "%s/%s", to, rest) >= sizeof moved ||
+                             session_index_add(rules->index, INDEX_HOOKS, moved) != 0))
+            return false;
+    }
+    return true;
+}
+
 /* --- globs --- */
 
 struct walk {
@@ -62,9 +79,9 @@ static const char *walk_entry(struct walk *walk, int folder, const struct dirent
     if (++walk->entries > WALK_ENTRIES_MAX || !append(walk->from, from_length, entry->d_name) ||
         !append(walk->to, to_length, entry->d_name))
         return WHY_LARGE;
-    const char *why = globs_refuse(walk->rules, walk->from);
+    const char *why = globs_refuse(walk->rules, RULE_REMOVE, walk->from);
     if (why == NULL)
-        why = globs_refuse(walk->rules, walk->to);
+        why = globs_refuse(walk->rules, RULE_CREATE, walk->to);
     if (why == NULL && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN)) {
         int child = openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         /* What cannot be looked into could hold anything. */

@@ -58,6 +58,7 @@ static int make_tree(enum mount_kind kind, int fd) {
         return tree_clone_fd(fd, true);
     case MOUNT_WRITABLE:   /* taken before everything became read-only */
     case MOUNT_MASK_HOLES: /* and before anything was covered */
+    case MOUNT_LINK:       /* in the skeleton */
     case MOUNT_KINDS:
         break;
     }
@@ -91,7 +92,9 @@ static void find_arounds(struct run_mounts *mounts) {
         mounts->taken[i] = (struct taken){.tree = -1, .around = any_holes ? find_around(payload, i) : i};
         if (is_hole(mounts, i))
             mounts->holes[mounts->hole_count++] =
-                (struct skeleton_hole){.path = payload->mounts[i].path, .region = mounts->taken[i].around};
+                (struct skeleton_hole){.path = payload->mounts[i].path,
+                                       .region = mounts->taken[i].around,
+                                       .link = payload->mounts[i].kind == MOUNT_LINK};
     }
 }
 
@@ -110,6 +113,8 @@ static int take_kind(struct run_mounts *mounts, const struct payload_mount *moun
 static int take_tree(struct run_mounts *mounts, size_t number, char *text, size_t text_size) {
     const struct payload_mount *mount = &mounts->payload->mounts[number];
     bool hole = is_hole(mounts, number);
+    if (mount->kind == MOUNT_LINK)
+        return 0;
     if (masks(mount))
         return hole ? take_kind(mounts, mount, -1) : 0;
     if (mount->kind != MOUNT_WRITABLE && !hole)
@@ -163,6 +168,8 @@ static int open_place(const struct run_mounts *mounts, size_t number, char *text
 
 static int put_mount(const struct run_mounts *mounts, size_t number, char *text, size_t text_size) {
     const struct payload_mount *mount = &mounts->payload->mounts[number];
+    if (mount->kind == MOUNT_LINK)
+        return 0;
     cleanup_fd int place = open_place(mounts, number, text, text_size);
     if (place < 0)
         return -1;

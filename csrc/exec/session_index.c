@@ -114,7 +114,7 @@ int session_index_add(struct session_index *index, enum index_kind kind, const c
 
 bool session_index_next(const struct session_index *index, size_t *position, enum index_kind *kind,
                         const char **path, size_t *number) {
-    _Static_assert(sizeof *position * 8 >= POSITION_BITS * KINDS, "positions have room");
+    _Static_assert(sizeof *position * 8 >= (size_t)POSITION_BITS * KINDS, "positions have room");
     for (size_t i = 0; i < KINDS; i++) {
         size_t at = *position >> (i * POSITION_BITS) & (((size_t)1 << POSITION_BITS) - 1);
         uint64_t entry = at < SLOTS_MAX ? atomic_load(&index->tables[i].entries[at]) : 0;

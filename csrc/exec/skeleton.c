@@ -50,14 +50,26 @@ static bool copy_part(char *out, size_t size, const char *path, size_t length) {
     return true;
 }
 
+/* What is no symlink any more is denied as everything else there. */
+static int copy_link(int real, int tree, const char *way) {
+    char text[PATH_MAX];
+    cleanup_fd int link = open_below(real, way, O_PATH | O_NOFOLLOW, 0);
+    ssize_t length = link < 0 ? -1 : readlinkat(link, "", text, sizeof text - 1);
+    if (length <= 0)
+        return 0;
+    text[length] = '\0';
+    return made(symlinkat(text, tree, way));
+}
+
 /* The folders on the way, and the mount point itself. */
-static int make_way(int tree, const char *way, bool directory) {
+static int make_way(const struct skeleton *skeleton, int tree, const struct skeleton_hole *hole) {
+    const char *way = way_to(skeleton->path, hole->path);
     char folder[PATH_MAX];
     for (const char *slash = strchr(way, '/'); slash != NULL; slash = strchr(slash + 1, '/'))
         if (!copy_part(folder, sizeof folder, way, (size_t)(slash - way)) ||
             made(mkdirat(tree, folder, SKELETON_MODE)) != 0)
             return -1;
-    return make_empty(tree, way, directory);
+    return hole->link ? copy_link(skeleton->folder, tree, way) : make_empty(tree, way, hole->directory);
 }
 
 /* Puts the text behind a folder's path, "." and ".." taken as words: what it says, not what it leads to. */
@@ -169,8 +181,7 @@ static void fill_way(const struct skeleton *skeleton, int tree, size_t number) {
 static int fill(const struct skeleton *skeleton, int tree) {
     for (size_t i = 0; i < skeleton->hole_count; i++) {
         const struct skeleton_hole *hole = &skeleton->holes[i];
-        if (hole->region == skeleton->region &&
-            make_way(tree, way_to(skeleton->path, hole->path), hole->directory) != 0)
+        if (hole->region == skeleton->region && make_way(skeleton, tree, hole) != 0)
             return -1;
     }
     /* After all ways: what is on one is no placeholder. */

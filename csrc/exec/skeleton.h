@@ -16,6 +16,7 @@ struct skeleton_hole {
     const char *path; /* absolute */
     size_t region;    /* whose it is: a number of the caller's */
     bool directory;
+    bool link; /* not mounted: the symlink is put there as it is */
 };
 
 struct skeleton {

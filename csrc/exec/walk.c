@@ -368,7 +368,10 @@ bool object_path(int fd, char *into, size_t size) {
         return true;
     path[length] = '\0';
     size_t suffix = sizeof deleted - 1;
-    if ((size_t)length > suffix && strcmp(path + length - suffix, deleted) == 0)
+    struct stat facts;
+    /* A name may end so. */
+    if ((size_t)length > suffix && strcmp(path + length - suffix, deleted) == 0 && fstat(fd, &facts) == 0 &&
+        facts.st_nlink == 0)
         path[(size_t)length - suffix] = '\0';
     return (size_t)snprintf(into, size, "%s", path) < size;
 }

@@ -11,15 +11,24 @@
 
 #include "base/cleanup.h"
 
-/* IN_IGNORED, IN_UNMOUNT and IN_Q_OVERFLOW come unasked. */
+/* IN_ATTRIB: a folder that was closed opens. IN_IGNORED, IN_UNMOUNT and IN_Q_OVERFLOW come unasked. */
 #define EVENTS                                                                                               \
-    (IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR |      \
-     IN_DONT_FOLLOW | IN_EXCL_UNLINK)
+    (IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB |       \
+     IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK)
 
 #define BUCKETS 4096u
 
 /* Beyond so many the unused ones are dropped. */
 #define PLACES_KEPT 8192u
+
+/* What was at a path when it was looked at; all zero: not yet. */
+struct sight {
+    dev_t device;
+    ino_t inode;
+    mode_t mode;
+    struct timespec changed;
+    int errnum;
+};
 
 struct watch_place {
     struct watch_place *parent; /* NULL: "/" */
@@ -34,6 +43,8 @@ struct watch_place {
     int wd;            /* -1: not watched. Two paths of one folder have the same. */
     bool exists;
     bool refused; /* it cannot be watched although it may be there: to be tried again */
+    bool blind;   /* and yet its files can be reached: what is wanted of it is looked at */
+    struct sight sight;
     char name[];
 };
 
@@ -45,6 +56,7 @@ struct watch {
     struct watch_place *changed; /* of the hearing that is going on */
     size_t count;
     size_t limit;
+    size_t blind_count;
     struct watch_place *by_name[BUCKETS];
     struct watch_place *by_wd[BUCKETS];
 };
@@ -114,13 +126,21 @@ static const char *path_of(const struct watch_place *place, char *buffer) {
     return at;
 }
 
+static void set_blind(struct watch *watch, struct watch_place *place, bool blind) {
+    watch->blind_count += (blind ? 1u : 0u) - (place->blind ? 1u : 0u);
+    place->blind = blind;
+}
+
 /* Not inlined: the buffer must not be there once for each level of watch_tree. */
 __attribute__((noinline)) static void watch_folder(struct watch *watch, struct watch_place *place) {
     char buffer[PATH_MAX];
     const char *path = path_of(place, buffer);
     int wd = path == NULL ? -1 : inotify_add_watch(watch->fd, path, EVENTS);
     place->refused = wd < 0 && path != NULL && errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
-    set_wd(watch, place, wd, true);
+    set_blind(watch, place, place->refused && access(path, X_OK) == 0);
+    /* What was watched while it could be read is most likely still the same. */
+    if (!place->refused)
+        set_wd(watch, place, wd, true);
 }
 
 /* Parents first: what appears in a folder after it is watched gives an event. */
@@ -164,13 +184,16 @@ static void drop(struct watch *watch, struct watch_place *place) {
             slot = &(*slot)->sibling;
         *slot = place->sibling;
         set_wd(watch, place, -1, true);
+        set_blind(watch, place, false);
         free(place);
         watch->count--;
         parent->users--;
         place = parent;
     }
-    if (place->children == NULL)
+    if (place->children == NULL) {
         set_wd(watch, place, -1, true);
+        set_blind(watch, place, false);
+    }
 }
 
 static void drop_unused(struct watch *watch) {
@@ -195,12 +218,11 @@ struct watch *watch_new(void) {
     watch->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     watch->hearing = 1;
     watch->limit = PLACES_KEPT;
-    watch->root = watch->fd < 0 ? NULL : make_place(watch, NULL, "", 0);
+    watch->root = make_place(watch, NULL, "", 0);
     if (watch->root != NULL)
         return watch;
-    int errnum = errno;
     watch_free(watch);
-    errno = errnum;
+    errno = ENOMEM;
     return NULL;
 }
 
@@ -235,7 +257,7 @@ struct watch_place *watch_path(struct watch *watch, const char *path) {
         bool is_new = child == NULL;
         if (is_new)
             child = make_place(watch, place, path, length);
-        if (place->wd < 0 && (place->refused || is_new))
+        if (place->refused || (place->wd < 0 && is_new))
             watch_folder(watch, place);
         if (child != NULL)
             child->users++;
@@ -293,20 +315,64 @@ static void hear_events(struct watch *watch, const char *data, size_t size) {
     }
 }
 
+static void begin_hearing(struct watch *watch) {
+    watch->hearing++;
+    watch->changed = NULL;
+}
+
+static bool end_hearing(struct watch *watch) {
+    for (struct watch_place *place = watch->changed; place != NULL; place = place->next_changed)
+        watch_tree(watch, place);
+    return watch->changed != NULL;
+}
+
 bool watch_hear(struct watch *watch) {
     char data[16384];
     ssize_t got;
-    watch->hearing++;
-    watch->changed = NULL;
+    begin_hearing(watch);
     while ((got = read(watch->fd, data, sizeof data)) > 0)
         hear_events(watch, data, (size_t)got);
     if (watch->all_changed == watch->hearing) {
         watch_tree(watch, watch->root);
         return true;
     }
-    for (struct watch_place *place = watch->changed; place != NULL; place = place->next_changed)
-        watch_tree(watch, place);
-    return watch->changed != NULL;
+    return end_hearing(watch);
+}
+
+/* Whether the path is not what it was at the last look. */
+__attribute__((noinline)) static bool looks_changed(struct watch_place *place) {
+    char buffer[PATH_MAX];
+    const char *path = path_of(place, buffer);
+    struct stat facts = {0};
+    int errnum = path == NULL ? ENAMETOOLONG : lstat(path, &facts) == 0 ? 0 : errno;
+    struct sight now = {
+        .device = facts.st_dev, .inode = facts.st_ino, .mode = facts.st_mode, .errnum = errnum};
+    /* A new file may have the old one's inode; a folder changes with every name in it. */
+    if (!S_ISDIR(facts.st_mode))
+        now.changed = facts.st_ctim;
+    const struct sight before = place->sight;
+    place->sight = now;
+    return before.device != now.device || before.inode != now.inode || before.mode != now.mode ||
+           before.errnum != now.errnum || before.changed.tv_sec != now.changed.tv_sec ||
+           before.changed.tv_nsec != now.changed.tv_nsec;
+}
+
+static void look_tree(struct watch *watch, struct watch_place *place) {
+    for (struct watch_place *child = place->children; child != NULL; child = child->sibling) {
+        if (place->blind && child->users > 0 && looks_changed(child))
+            mark(watch, child);
+        look_tree(watch, child);
+    }
+}
+
+bool watch_is_blind(const struct watch *watch) {
+    return watch->blind_count > 0;
+}
+
+bool watch_look(struct watch *watch) {
+    begin_hearing(watch);
+    look_tree(watch, watch->root);
+    return end_hearing(watch);
 }
 
 static bool changed_since(const struct watch *watch, const struct watch_place *place, uint64_t hearing) {

@@ -20,6 +20,7 @@ struct mark {
     const struct fs_rule *rule;
     bool grant;
     bool deny_write;
+    bool link;
     bool deny_read[FS_ORIGINS];
     bool allow_read[FS_ORIGINS];
     enum reading reading;
@@ -44,7 +45,11 @@ static bool is_sandbox_owned(const char *path) {
 
 static struct mark mark_of(const struct fs_rule *rule) {
     struct mark mark = {
-        .rule = rule, .grant = rule->kind == FS_ALLOW_WRITE, .deny_write = rule->kind == FS_DENY_WRITE};
+        .rule = rule,
+        .grant = rule->kind == FS_ALLOW_WRITE,
+        .deny_write = rule->kind == FS_DENY_WRITE,
+        .link = rule->kind == FS_SHOW_LINK,
+    };
     mark.deny_read[rule->origin] = rule->kind == FS_DENY_READ;
     mark.allow_read[rule->origin] = rule->kind == FS_ALLOW_READ;
     return mark;
@@ -53,6 +58,7 @@ static struct mark mark_of(const struct fs_rule *rule) {
 static void merge(struct mark *mark, const struct mark *other) {
     mark->grant |= other->grant;
     mark->deny_write |= other->deny_write;
+    mark->link |= other->link;
     for (size_t i = 0; i < FS_ORIGINS; i++) {
         mark->deny_read[i] |= other->deny_read[i];
         mark->allow_read[i] |= other->allow_read[i];
@@ -100,7 +106,7 @@ static void judge(struct mark *mark) {
     bool was_closed = above != NULL && above->reading != READ_OPEN;
     if (mark->reading != READ_OPEN)
         mark->region = was_closed ? above->region : mark;
-    else if (was_closed)
+    if (was_closed && (mark->reading == READ_OPEN || mark->link))
         above->region->holes = true;
 }
 
@@ -164,7 +170,7 @@ static enum mount_kind kind_of(const struct mark *mark, bool was_writable) {
     bool was_open = mark->above == NULL || mark->above->reading == READ_OPEN;
     if (mark->reading != READ_OPEN) {
         if (!was_open)
-            return MOUNT_KINDS;
+            return mark->link ? MOUNT_LINK : MOUNT_KINDS;
         if (!mark->rule->directory)
             return MOUNT_MASK_FILE;
         return mark->holes ? MOUNT_MASK_HOLES : MOUNT_MASK_DIR;

@@ -93,26 +93,19 @@ bool fs_may_be_planted(const struct resolved_path *file, const struct fs_place *
     return false;
 }
 
-/* True where something below the denied path is open again and may be written. */
-static bool has_writable_hole(const struct fs_rules *rules, const char *path) {
-    for (size_t i = 0; i < rules->count; i++) {
-        const struct fs_rule *hole = &rules->items[i];
-        if (hole->kind != FS_ALLOW_READ || hole->origin != FS_ASKED || !path_is_within(hole->path, path))
-            continue;
-        for (size_t r = 0; r < rules->count; r++)
-            if (rules->items[r].kind == FS_ALLOW_WRITE && (path_is_within(hole->path, rules->items[r].path) ||
-                                                           path_is_within(rules->items[r].path, hole->path)))
-                return true;
-    }
+static bool is_opened(const struct fs_rules *rules, const char *path) {
+    for (size_t i = 0; i < rules->opened.count; i++)
+        if (strcmp(rules->opened.items[i], path) == 0)
+            return true;
     return false;
 }
 
-/* A rule by name has no exceptions: where one is needed the mounts alone hold. */
-static void drop_names_with_holes(struct fs_rules *rules) {
+/* A rule by name is lifted by what is opened below it; of the very path the mounts tell. */
+static void drop_opened_names(struct fs_rules *rules) {
     size_t kept = 0;
     for (size_t i = 0; i < rules->name_count; i++) {
         struct fs_name_rule *rule = &rules->names[i];
-        if (rule->read && !rule->glob && has_writable_hole(rules, rule->path))
+        if (rule->read && !rule->glob && is_opened(rules, rule->path))
             free(rule->path);
         else
             rules->names[kept++] = *rule;
@@ -127,7 +120,7 @@ int fs_rules_resolve(const struct fs_options *options, const struct fs_place *pl
         protected_paths_resolve(options, place, out, err) == 0 &&
         fs_denials_resolve(options, place, out, err) == 0 &&
         read_regions_resolve(options, place, out, err) == 0) {
-        drop_names_with_holes(out);
+        drop_opened_names(out);
         return 0;
     }
     fs_rules_clear(out);
@@ -141,6 +134,7 @@ void fs_rules_clear(struct fs_rules *rules) {
     for (size_t i = 0; i < rules->name_count; i++)
         free(rules->names[i].path);
     free(rules->names);
+    strvec_clear(&rules->opened);
     strvec_clear(&rules->later);
     free(rules->common_dir);
     free(rules->worktree);

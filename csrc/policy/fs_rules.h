@@ -21,6 +21,7 @@ enum fs_rule_kind {
     FS_DENY_WRITE,
     FS_DENY_READ, /* and with it writing */
     FS_ALLOW_READ,
+    FS_SHOW_LINK, /* a symlink that leads to what may be read; it opens nothing itself */
 };
 
 /* Who wants a rule about reading: it decides between rules on one path, and what one lifts of another. */
@@ -56,6 +57,7 @@ struct fs_rules {
     struct fs_name_rule *names;
     size_t name_count;
     size_t name_capacity;
+    struct strvec opened;   /* what allowRead leads to */
     struct strvec later;    /* read-denied paths that are not there, real as far as they exist */
     char *common_dir;       /* the linked worktree's (git_place.h), or NULL */
     char *worktree;         /* its name there */

@@ -40,6 +40,18 @@ static bool holds_a_root(const struct fs_rules *rules, const char *path) {
     return false;
 }
 
+/* The path's own name is held without that. */
+static int hold_links(const char *path, const struct resolved_path *file, const char *why,
+                      struct fs_rules *out, struct error *err) {
+    for (size_t i = 0; i < file->links.count; i++) {
+        const char *link = file->links.items[i];
+        if (strcmp(link, path) != 0 && fs_rules_is_writable(out, link) &&
+            fs_rules_hold(out, false, false, link, why, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* A link's name is held by the supervisor; what it leads to bears no such name, and is held by its path. */
 static int push(const char *path, const char *why, struct fs_rules *out, struct error *err) {
     struct resolved_path file = {0};
@@ -47,6 +59,8 @@ static int push(const char *path, const char *why, struct fs_rules *out, struct 
     bool there = outcome == RESOLVE_FOUND;
     bool linked = (there || outcome == RESOLVE_ABSENT) && file.links.count > 0;
     int result = outcome == RESOLVE_FAILED ? -1 : 0;
+    if (linked)
+        result = hold_links(path, &file, why, out, err);
     if (linked && (!fs_rules_is_writable(out, file.path) || holds_a_root(out, file.path)))
         there = linked = false;
     if (result == 0 && linked)

@@ -13,6 +13,19 @@
 
 static const char why_strict[] = "not readable by default, see allowRead";
 
+/* Without them what is opened would not be found by the name that was asked for. */
+static int show_links(const struct resolved_path *file, struct fs_rules *out, struct error *err) {
+    for (size_t i = 0; i < file->links.count; i++) {
+        struct resolved_path link = {.path = strdup(file->links.items[i]), .mode = S_IFLNK};
+        int result =
+            link.path == NULL ? error_memory(err) : fs_rules_push(out, FS_SHOW_LINK, &link, NULL, err);
+        resolved_path_clear(&link);
+        if (result != 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* Opens what an entry leads to. */
 static int push_file(const char *path, struct resolved_path *file, const struct fs_place *place,
                      struct fs_rules *out, struct error *err) {
@@ -21,6 +34,10 @@ static int push_file(const char *path, struct resolved_path *file, const struct 
                              "%s is not opened for reading: it leads to %s through a symlink that a command "
                              "could have made; name the real path",
                              path, file->path);
+    if (strvec_push(&out->opened, file->path) != 0)
+        return error_memory(err);
+    if (show_links(file, out, err) != 0)
+        return -1;
     return fs_rules_push(out, FS_ALLOW_READ, file, NULL, err);
 }
 

@@ -103,8 +103,11 @@ static void add(char text[4096], const char *sign, const char *path) {
     snprintf(text + used, 4096 - used, "%s%s%s", used == 0 ? "" : " ", sign, path + length + 1);
 }
 
-static const char *const kinds[] = {
-    [FS_ALLOW_WRITE] = "+", [FS_DENY_WRITE] = "-", [FS_DENY_READ] = "!", [FS_ALLOW_READ] = "?"};
+static const char *const kinds[] = {[FS_ALLOW_WRITE] = "+",
+                                    [FS_DENY_WRITE] = "-",
+                                    [FS_DENY_READ] = "!",
+                                    [FS_ALLOW_READ] = "?",
+                                    [FS_SHOW_LINK] = ">"};
 
 static void rules_text(const struct fs_rules *rules, char text[4096]) {
     text[0] = '\0';
@@ -148,6 +151,7 @@ static void denials(void) {
     folder("outside");
     file("outside/key", "");
     symlink_to("../outside/key", "work/link.pem");
+    symlink_to("key", "outside/shown");
     symlink_to("../outside/none", "work/dangling");
     symlink_to("loop", "work/loop");
     symlink_to("d", "work/to-d");
@@ -223,14 +227,16 @@ static void earlier_targets(void) {
 }
 
 static void reads(void) {
-    GIVES("allowRead is a rule, and takes the name off a region that may be written in",
-          "+work !work/d ?work/d/f", .deny_read = "d", .allow_read = "d/f");
-    GIVES("and so is each match of a glob", "+work !work/d ?work/d/y.pem", .deny_read = "d",
+    GIVES("allowRead is a rule", "+work !work/d ?work/d/f !:work/d", .deny_read = "d", .allow_read = "d/f");
+    GIVES("and so is each match of a glob", "+work !work/d ?work/d/y.pem !:work/d", .deny_read = "d",
           .allow_read = "d/*.pem");
-    GIVES("a region with a root in it that is open again is not held by name", "+work/d !work ?work/d",
-          .cwd = "work/d", .deny_read = "..", .allow_read = ".");
-    GIVES("but one without", "+work !outside ?outside/key !:outside", .deny_read = "../outside",
+    GIVES("so is a root in a region", "+work/d !work ?work/d !:work", .cwd = "work/d", .deny_read = "..",
+          .allow_read = ".");
+    GIVES("and what lies outside of one", "+work !outside ?outside/key !:outside", .deny_read = "../outside",
           .allow_read = "../outside/key");
+    GIVES("on one path the mounts tell", "+work !work/d ?work/d", .deny_read = "d", .allow_read = "d");
+    GIVES("a link that leads to it is shown", "+work !outside >outside/shown ?outside/key !:outside",
+          .deny_read = "../outside", .allow_read = "../outside/shown");
     GIVES("allowRead of nothing opens nothing", "+work !work/d !:work/d", .deny_read = "d",
           .allow_read = "none/*");
     GIVES("allowRead does not follow a link that a command could have made", "+work !outside !:outside",
@@ -300,6 +306,9 @@ static void protected_names_there(void) {
     unlink(rc);
     symlink_to("../outside/key", "work/.bashrc");
     GIVES("nor what is not writable anyway", "+work -work/.vscode", 0);
+    unlink(rc);
+    symlink_to("link.pem", "work/.bashrc");
+    GIVES("but a link between is kept", "+work -work/.vscode -:work/link.pem", 0);
     unlink(rc);
     symlink_to("d/none", "work/.bashrc");
     GIVES("of a link to nothing the target's name is kept", "+work -work/.vscode -:work/d/none", 0);

@@ -63,11 +63,6 @@ static int disarm(const char *path) {
     return git_check_disarm(directory, tell, NULL);
 }
 
-static uint64_t stamp(const char *path) {
-    cleanup_fd int directory = open_directory(path);
-    return git_check_stamp(directory);
-}
-
 /* --- keys and hooks, each with a command of git that runs it --- */
 
 /* CANARY in a value is a program that leaves a file; the repository has a.txt on two branches, with every
@@ -207,7 +202,8 @@ static void test_names(void) {
          "post-commit.os-sandbox-disabled "
          "post-commit.1.os-sandbox-disabled && mkdir _ && touch _/x && touch \"$(printf 'n%%0.s' $(seq "
          "250))\"");
-    ok(disarm("left/.git") == 0 && exists("left/.git/hooks/post-commit.2.os-sandbox-disabled") &&
+    ok(disarm("left/.git") == 0 &&
+           shell("ls left/.git/hooks/post-commit.????????????????.os-sandbox-disabled") == 0 &&
            !exists("left/.git/hooks/post-commit"),
        "where a name is taken another is found");
     ok(exists("left/.git/hooks/_.os-sandbox-disabled/x"), "a folder among the hooks too");
@@ -245,26 +241,28 @@ static const struct {
     {"mkdir objects refs; echo ref:refs/heads/x > HEAD", true, true},
     {"mkdir objects refs; echo 0123456789012345678901234567890123456789 > HEAD", true, true},
     {"mkdir objects refs; ln -s refs/heads/x HEAD", true, true},
-    {"mkdir objects refs worktrees", true, true},
+    {"printf 'ref:%100srefs/heads/x' > HEAD; mkdir objects refs", true, true},
     {"mkdir o r; ln -s o objects; ln -s r refs; echo ref: refs/heads/x > HEAD", true, true},
-    {"ln -s o objects; ln -s r refs; echo ref: refs/heads/x > HEAD", false, true},
     {"mkdir objects refs hooks; touch config", false, true},
     {"mkdir objects refs; echo head > HEAD", false, true},
     {"echo ../.. > commondir; echo ref: refs/heads/x > HEAD", true, true},
     {"echo ../.. > commondir; echo x > HEAD", false, true},
     {"mkdir objects hooks; echo ref: refs/heads/x > HEAD", false, false},
+    {"mkdir objects refs", false, true},
 };
 
 static void test_is_directory(void) {
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         must("rm -rf kind && mkdir kind && cd kind && { %s; }", kinds[i].made);
         cleanup_fd int kind = open_directory("kind");
-        ok(git_check_is_taken(kind) == kinds[i].taken && git_check_is_directory(kind) == kinds[i].directory,
+        bool directory = git_check_is_directory(kind);
+        ok((directory && git_check_head(kind) == GIT_HEAD_VALID) == kinds[i].taken &&
+               directory == kinds[i].directory,
            "%s: %s", kinds[i].made, kinds[i].taken ? "git takes it" : "git does not take it");
     }
     /* The table is what git says. */
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-        if (strstr(kinds[i].made, "worktrees") == NULL && strstr(kinds[i].made, "commondir") == NULL)
+        if (strstr(kinds[i].made, "commondir") == NULL)
             ok((shell(
                     "rm -rf kind && mkdir kind && cd kind && { %s; } && git --git-dir . rev-parse --git-dir",
                     kinds[i].made) == 0) == kinds[i].taken,
@@ -272,7 +270,8 @@ static void test_is_directory(void) {
     }
     must("rm -rf wt && git -C base worktree add -q ../wt");
     cleanup_fd int worktree = open_directory("base/.git/worktrees/wt");
-    ok(git_check_is_taken(worktree), "a worktree's directory is one");
+    ok(git_check_is_directory(worktree) && git_check_head(worktree) == GIT_HEAD_VALID,
+       "a worktree's directory is one");
 }
 
 /* --- configuration that is no plain file --- */
@@ -284,13 +283,11 @@ static const char *const odd[][2] = {
     {"truncate -s 5M config", "config: no file that can be checked\n"},
     {"ln -s config config.worktree", "config.worktree: no file that can be checked\n"},
     {"printf '[core' > config", "config: no configuration of git\n"},
-    {"printf '[core]\\neditor=x\\n[a]\\nb=c\\n[alias] y = !z' > config; mkdir config.os-sandbox-new",
-     "config: could not be written anew\n"},
     {"printf '[core]\\neditor=x\\n[a]\\nb=c\\n[alias] y = !z' > config",
      "config: git would run or follow core.editor and 1 more\n"},
     {"echo ../../x > commondir", "commondir: leads git to hooks and configuration elsewhere\n"},
     {"ln -s x commondir", "commondir: leads git to hooks and configuration elsewhere\n"},
-    {"printf ../.. > commondir", ""},
+    {"printf ../.. > commondir", "commondir: leads git to hooks and configuration elsewhere\n"},
 };
 
 static void test_odd_files(void) {
@@ -315,70 +312,75 @@ static void test_permissions(void) {
        "permissions that were taken away are given back");
 }
 
-/* --- git directories below --- */
+/* --- other git directories --- */
 
-static void test_below(void) {
+static void test_others(void) {
     must("rm -rf left && cp -a base left && git -C left -c protocol.file.allow=always submodule add -q "
          "../base a/b && "
          "git -C left commit -qm sub && git -C left worktree add -q ../wt2");
-    ok(disarm("left/.git") == 0, "submodules and worktrees");
-    is_str(told, "", "nothing is said of what git made");
+    ok(disarm("left/.git/modules/a/b") == 0 && told[0] == '\0' && disarm("left/.git/worktrees/wt2") == 0 &&
+           told[0] == '\0',
+       "of submodules and worktrees that git made nothing is said");
+    ok(shell("git -C wt2 status && git -C left/a/b log") == 0, "and they work");
     must("cd left/.git && cp %s/canary modules/a/b/hooks/post-commit && git config -f modules/a/b/config "
-         "core.editor x && "
-         "mkdir worktrees/wt2/hooks && cp %s/canary worktrees/wt2/hooks/x && echo '[core]pager=x' > "
-         "worktrees/wt2/config.worktree",
+         "core.editor x && cp -a modules %s/modules-before",
          scratch, scratch);
-    ok(runs("left/a/b", "git commit --allow-empty -m x"), "a submodule's hook runs");
-    ok(disarm("left/.git") == 0 && strstr(told, "modules/a/b/hooks/post-commit: ") != NULL &&
-           strstr(told, "modules/a/b/config: git would run or follow core.editor\n") != NULL &&
-           strstr(told, "worktrees/wt2/hooks/x: ") != NULL &&
-           strstr(told, "worktrees/wt2/config.worktree: ") != NULL,
-       "they are looked at too");
-    ok(!runs("left/a/b", "git commit --allow-empty -m x") &&
-           shell("git -C wt2 status && git -C left/a/b log") == 0,
-       "then nothing runs, and git works");
+    ok(disarm("left/.git") == 0 && told[0] == '\0' && shell("diff -r modules-before left/.git/modules") == 0,
+       "a submodule is not looked at with what is around it");
     must("git -C left/a/b config core.worktree %s/base", scratch);
-    ok(disarm("left/.git") == 0, "a working tree that is not its own");
-    is_str(told, "modules/a/b/config: git would run or follow core.worktree\n", "is told");
-    must("cd left/.git/modules && mkdir -p 1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17");
-    ok(disarm("left/.git") == 0, "folders too deep to be looked at");
-    is_str(told, "modules: too many folders to be looked at\n", "are told");
-    must("rm -rf left && cp -a base left && mv left/.git/hooks elsewhere && ln -s ../../elsewhere "
-         "left/.git/modules");
-    ok(disarm("left/.git") == 0, "a link to modules of another");
-    is_str(told, "modules: a symlink, where git looks for git directories\n", "is renamed");
+    ok(disarm("left/.git/modules/a/b") == 0, "a working tree that is not its own");
+    ok(strstr(told, "core.worktree") != NULL, "is told");
 }
 
-/* --- the stamp --- */
-
-static const char *const changes[] = {
-    "mv .git/refs away && ln -s ../nothing .git/refs",
-    "mv away nothing",
-    "touch .git/hooks/x",
-    "mv .git/hooks/x .git/hooks/y",
-    "chmod 600 .git/config",
-    "mv .git/hooks .git/h && mkdir .git/hooks",
-    "echo '[a]' >> .git/config",
-    "git config a.b c",
-    "echo > .git/config.worktree",
-    "echo ../.. > .git/commondir",
-    "mkdir .git/modules",
-    "mkdir .git/modules/x",
+static const struct {
+    const char *made;
+    bool kept;
+} commons[] = {
+    {"mkdir -p d/worktrees/x d/objects d/refs; echo ref: refs/heads/x > d/HEAD", true},
+    {"mkdir -p d/worktrees/x d/objects d/refs; echo x > d/HEAD", false},
+    {"mkdir -p d/worktrees/x d/objects d/refs", false},
+    {"mkdir -p d/worktrees/x d/refs; echo ref: refs/heads/x > d/HEAD", false},
+    {"mkdir -p d/other/x d/objects d/refs; ln -s other d/worktrees; echo ref: refs/heads/x > d/HEAD", false},
 };
 
-static void test_stamp(void) {
-    must("rm -rf left && cp -a base left");
-    for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
-        uint64_t before = stamp("left/.git");
-        bool stable = before != 0 && stamp("left/.git") == before;
-        shell("cd left && %s", changes[i]);
-        /* Taking refs away makes it no git directory, a folder behind the link makes it one again. */
-        ok(stable && stamp("left/.git") != before, "%s changes the stamp", changes[i]);
+static void test_common_directory(void) {
+    for (size_t i = 0; i < sizeof(commons) / sizeof(*commons); i++) {
+        must("rm -rf d plain && { %s; } && cd d/*/x && echo ref: refs/heads/x > HEAD && echo ../.. > "
+             "%s/plain && ln %s/plain commondir",
+             commons[i].made, scratch, scratch);
+        const char *own = strstr(commons[i].made, "other") == NULL ? "d/worktrees/x" : "d/other/x";
+        ok(disarm(own) == 0 && (told[0] == '\0') == commons[i].kept, "%s: %s", commons[i].made,
+           commons[i].kept ? "a common directory" : "none");
+        ok(shell("echo ../../../c > plain; test \"$(cat %s/commondir)\" %s", own,
+                 commons[i].kept ? "= ../.." : "= ''") == 0,
+           "its other name is no more");
     }
-    must("rm -rf left && cp -a base left");
-    uint64_t before = stamp("left/.git");
-    ok(shell("cd left && git commit --allow-empty -qm x") == 0 && stamp("left/.git") == before,
-       "a commit does not");
+}
+
+static void test_close(void) {
+    must("rm -rf d plain && mkdir -p d/objects d/refs d/hooks && cp canary d/hooks/x && echo x > plain && ln "
+         "plain d/HEAD && echo '[core]editor=x' > d/config");
+    cleanup_fd int directory = open_directory("d");
+    told[0] = '\0';
+    ok(git_check_head(directory) == GIT_HEAD_NONE && git_check_close(directory, tell, NULL) == 0 &&
+           told[0] == '\0' && exists("d/hooks/x") && shell("grep -q editor d/config") == 0,
+       "what git does not take is left as it is");
+    ok(shell("echo ref: refs/heads/x > plain") == 0 && git_check_head(directory) == GIT_HEAD_NONE,
+       "and stays so");
+}
+
+/* A command has taken the names. */
+static void test_taken_names(void) {
+    must("rm -rf left && cp -a base left && cd left/.git && git config core.editor x && cp %s/canary "
+         "hooks/post-commit && mkdir config.os-sandbox-new && touch config.os-sandbox-disabled "
+         "hooks/post-commit.os-sandbox-disabled && for i in $(seq 100); do touch "
+         "config.$i.os-sandbox-disabled hooks/post-commit.$i.os-sandbox-disabled; done",
+         scratch);
+    ok(disarm("left/.git") == 0 && strstr(told, "could not") == NULL &&
+           !exists("left/.git/hooks/post-commit"),
+       "there is always a name left");
+    ok(!runs("left", "git commit --allow-empty") && shell("! git -C left config core.editor") == 0,
+       "then nothing runs");
 }
 
 int main(void) {
@@ -392,8 +394,10 @@ int main(void) {
     test_is_directory();
     test_odd_files();
     test_permissions();
-    test_below();
-    test_stamp();
+    test_others();
+    test_common_directory();
+    test_close();
+    test_taken_names();
     bool fine = done_testing() == 0;
     if (fine)
         shell("chmod -R u+rwx . && rm -rf %s", scratch);

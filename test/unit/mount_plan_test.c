@@ -6,7 +6,7 @@
 
 #define MAX_RULES 32
 
-/* The first character of a rule as text. */
+/* The first character of a rule as text; the last one is of a symlink, below which nothing is. */
 static const struct {
     char sign;
     enum fs_rule_kind kind;
@@ -14,7 +14,7 @@ static const struct {
 } signs[] = {
     {'+', FS_ALLOW_WRITE, FS_ASKED}, {'-', FS_DENY_WRITE, FS_ASKED},  {'!', FS_DENY_READ, FS_ASKED},
     {'?', FS_ALLOW_READ, FS_ASKED},  {'~', FS_DENY_READ, FS_DEFAULT}, {'#', FS_DENY_READ, FS_STRICT},
-    {'=', FS_ALLOW_READ, FS_STRICT},
+    {'=', FS_ALLOW_READ, FS_STRICT}, {'>', FS_SHOW_LINK, FS_ASKED},
 };
 
 /* A path with a slash at the end is a directory. */
@@ -47,7 +47,8 @@ static void plan_of(const char *const *texts, struct mount_plan *plan) {
 
 static const char *const letters[] = {
     [MOUNT_WRITABLE] = "rw",    [MOUNT_READ_ONLY] = "ro",     [MOUNT_MASK_DIR] = "dir",
-    [MOUNT_MASK_FILE] = "file", [MOUNT_MASK_HOLES] = "holes", [MOUNT_PIN] = "pin"};
+    [MOUNT_MASK_FILE] = "file", [MOUNT_MASK_HOLES] = "holes", [MOUNT_PIN] = "pin",
+    [MOUNT_LINK] = "link"};
 
 static void plans(const char *name, const char *wanted, const char *const *texts) {
     struct mount_plan plan;
@@ -128,7 +129,7 @@ static void holds_for_random_rules(unsigned rounds) {
         const char *rules[11] = {NULL};
         size_t count = 1 + (unsigned)rand_r(&seed) % 10;
         for (size_t i = 0; i < count; i++) {
-            char sign = signs[(unsigned)rand_r(&seed) % (sizeof signs / sizeof signs[0])].sign;
+            char sign = signs[(unsigned)rand_r(&seed) % (sizeof signs / sizeof signs[0] - 1)].sign;
             size_t at = (size_t)snprintf(texts[i], sizeof texts[i], "%c", sign);
             for (int depth = 1 + rand_r(&seed) % 3; depth > 0; depth--)
                 at += (size_t)snprintf(texts[i] + at, sizeof texts[i] - at, "/%s", names[rand_r(&seed) % 3]);
@@ -165,6 +166,11 @@ static void reading(void) {
     plans("credentials have holes", "holes /h/.ssh, ro /h/.ssh/known_hosts",
           RULES("~/h/.ssh/", "?/h/.ssh/known_hosts"));
     plans("allowRead above a denial does not lift it", "dir /h/.ssh", RULES("~/h/.ssh/", "?/h/"));
+    plans("a link in a closed folder is shown", "holes /s, link /s/x/l", RULES("!/s/", ">/s/x/l", "?/t"));
+    plans("with what it leads to", "holes /s, link /s/l, ro /s/t", RULES("!/s/", ">/s/l", "?/s/t"));
+    plans("and in an open one there is nothing to do", "rw /w, dir /w/s",
+          RULES("+/w", ">/w/l", "?/w/t", "!/w/s/"));
+    plans("what is a link no more is denied as before", "dir /s", RULES("!/s/", ">/s"));
     plans("a closed folder between does not count", "holes /s, ro /s/a/b",
           RULES("!/s/", "!/s/a/", "?/s/a/b"));
     plans("a write root in a closed folder stays closed", "dir /h", RULES("!/h/", "+/h/w/"));

@@ -34,6 +34,8 @@ static const struct payload sample = {
     .reason_count = 2,
     .rules = rule_items,
     .rule_count = 1,
+    .opened = env_items,
+    .opened_count = 1,
     .freed_names = 1ull << 40,
     .allow_git_config = 1,
     .common_dir = "/repository/.git",
@@ -72,6 +74,7 @@ static void round_trip(void) {
     ok(got.rule_count == 1 && got.rules[0].kind == PAYLOAD_DENY_READ && got.rules[0].glob == 1 &&
            strcmp(got.rules[0].path, "/w/**/x") == 0 && strcmp(got.rules[0].why, "denied by denyRead") == 0,
        "rules come back");
+    ok(got.opened_count == 1 && strcmp(got.opened[0], env_items[0]) == 0, "what is opened comes back");
     ok(got.freed_names == 1ull << 40 && got.allow_git_config == 1 &&
            strcmp(got.common_dir, "/repository/.git") == 0 && strcmp(got.worktree, "tree") == 0,
        "what is freed and granted for git comes back");

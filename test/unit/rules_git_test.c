@@ -159,12 +159,23 @@ static void unwhole(void) {
     ok(write_file("/u/src/HEAD", ""), "nor with a HEAD that says nothing");
     run_ends();
     ok(there("/u/src/hooks/useState.ts") && lines[0] == '\0', "for which it is no git directory");
+    run_begins();
+    ok(make_folder("/u/z") && make_folder("/u/z/hooks") && write_file("/u/z/hooks/x", "x") &&
+           make_folder("/u/z/objects") && make_folder("/u/z/refs"),
+       "another one is begun");
+    run_ends();
+    ok(there("/u/z/hooks/x"), "and let be");
+    run_begins();
+    ok(write_file("/u/z/HEAD", "ref: refs/heads/main\n"), "until a later run makes it whole");
+    run_ends();
+    ok(!there("/u/z/hooks/x"), "which is looked at then");
     session_index_free(session);
     session = session_index_new();
     run_begins();
-    ok(write_file("/u/src/HEAD", "ref: refs/heads/main\n"), "until a run of any session makes it whole");
+    ok(!write_file("/u/src/HEAD", "ref: refs/heads/main\n") && strcmp(why, "protected: git directory") == 0,
+       "what may be a host's that lost its HEAD gets none");
     run_ends();
-    ok(!there("/u/src/hooks/useState.ts"), "which is looked at then");
+    ok(there("/u/src/hooks/useState.ts"), "and stays as it is");
     if (mkdir(at("/u/v"), 0777) != 0 || symlink("../o", at("/u/v/objects")) != 0)
         abort();
     run_begins();

@@ -45,7 +45,12 @@ static void hooks_path(void) {
     ok(!may(RULE_SYMLINK, "/p/x/y") && !may(RULE_SYMLINK, "/p") && may(RULE_SYMLINK, "/p/x/y2"),
        "no symlink stands on the way to it");
     ok(!move("/p", "/p2") && move("/p/x/y", "/p/x/z"), "nor is it moved with what is around it");
-    ok(make_folder("/p/x/z/none") && !move("/p/x/z", "/p/x/y"), "or moved to where hooks would be");
+    ok(make_folder("/p/x/q") && make_folder("/p/x/q/none") && !move("/p/x/q", "/p/x/y"),
+       "or moved to where hooks would be");
+    host("mkdir -p p3/w");
+    session_index_add(session, INDEX_HOOKS, at("/p3/w/none"));
+    ok(move("/p3", "/p4") && !may(RULE_CREATE, "/p4/w/none") && !may(RULE_SYMLINK, "/p4/w"),
+       "what is missing follows the folder that it would be in");
     run_ends();
 }
 
@@ -58,11 +63,13 @@ static void rules_of_the_payload(void) {
     struct payload_rule list[] = {{PAYLOAD_DENY_WRITE, 0, denied, "denied by denyWrite"},
                                   {PAYLOAD_DENY_READ, 1, glob, "denied by denyRead"},
                                   {PAYLOAD_DENY_READ, 0, closed, "closed"}};
-    struct payload_mount mounts[] = {{.kind = MOUNT_WRITABLE, .path = opened}};
+    char pattern_opened[PATH_MAX];
+    snprintf(pattern_opened, sizeof pattern_opened, "%s/r/a/b/open.pem/in", scratch);
+    char *opened_items[] = {opened, pattern_opened};
     policy.rules = list;
     policy.rule_count = 3;
-    policy.mounts = mounts;
-    policy.mount_count = 1;
+    policy.opened = opened_items;
+    policy.opened_count = 2;
     host("mkdir -p r/a/b r/c r/closed r/deep/deny; echo x > r/a/b/k.pem");
     run_begins();
     ok(!may(RULE_CREATE, "/r/deny") && !may(RULE_CREATE, "/r/deny/x/y") && may(RULE_CREATE, "/r/deny2"),
@@ -79,11 +86,19 @@ static void rules_of_the_payload(void) {
     ok(!move("/r/deep2", "/r/deny") && !move("/r", "/r3"), "or to a denied path, or from around one");
     ok(!may(RULE_WRITE, "/r/closed/x") && may(RULE_WRITE, "/r/closed/open/x"),
        "what is opened again inside a denied region may be written");
+    ok(!may(RULE_WRITE, "/r/closed/open2"), "but not what is beside it");
+    ok(!may(RULE_READ, "/r/a/b/k.pem") && !may(RULE_READ, "/r/new.pem/below") &&
+           may(RULE_READ, "/r/a/b/k.pe"),
+       "a pattern that denies reading is held for reading as well");
+    ok(may(RULE_READ, "/r/deny") && may(RULE_READ, "/r/closed/x"), "other rules are not: those have masks");
+    ok(may(RULE_READ, "/r/a/b/open.pem/in/x") && may(RULE_WRITE, "/r/a/b/open.pem/in/x") &&
+           !may(RULE_READ, "/r/a/b/open.pem/x") && !may(RULE_READ, "/r/a/b/open.pem/in/y.pem"),
+       "what is opened below a match may be read, but for another match in it");
     host("mkdir -p r/many && cd r/many && seq 20001 | xargs touch");
     ok(!move("/r/many", "/r/more") && strstr(why, "too large") != NULL,
        "a folder that is too large to be looked through stays");
     run_ends();
-    policy.rule_count = policy.mount_count = 0;
+    policy.rule_count = policy.opened_count = 0;
 }
 
 static void common_directory(void) {

@@ -38,9 +38,11 @@ static const struct node nodes[] = {
     {"region/to-elsewhere", "->/etc/hostname"},
     {"region/file", "file hole"},
     {"region/linked", "->../outside/target"},
+    {"region/shown", "->../outside/target"},
     {"region/mid", FOLDER},
     {"region/mid/secret", "secret"},
     {"region/mid/back", "->../work/file"},
+    {"region/mid/shown", "->../../outside"},
     {"region/mid/deep", FOLDER},
     {"region/mid/deep/secret", "secret"},
     {"region/mid/deep/read", FOLDER},
@@ -88,6 +90,8 @@ static const struct planned plans[] = {
     {MOUNT_READ_ONLY, "region/mid/deep/read/again/way/open"},
     {MOUNT_MASK_DIR, "region/mid/deep/read/denied"},
     {MOUNT_MASK_FILE, "region/mid/deep/read/hidden"},
+    {MOUNT_LINK, "region/mid/shown"},
+    {MOUNT_LINK, "region/shown"},
     {MOUNT_WRITABLE, "region/work"},
     {MOUNT_READ_ONLY, "region/work/kept"},
 };
@@ -222,6 +226,8 @@ static void look_at_masks(void) {
 static void look_at_holes(void) {
     reads("region/file", "file hole");
     reads("region/linked", "linked hole");
+    reads("region/shown", "linked hole");
+    reads("region/mid/shown/target", "linked hole");
     reads("region/mid/deep/read/file", "read hole");
     reads("region/to-hole", "read hole");
     reads("region/to-way/deep/read/file", "read hole");

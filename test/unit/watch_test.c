@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59,6 +60,7 @@ static void files(void) {
     ok(changed(watch, other) && watch_exists(watch, other), "a file that did not exist appears");
     int fd = open(at("a/file"), O_WRONLY | O_CLOEXEC);
     ok(write(fd, "x", 1) == 1 && !hears(watch), "writing is no change");
+    ok(fchmod(fd, 0) == 0 && changed(watch, file), "other permissions are");
     close(fd);
     unlink(at("a/other"));
     symlink("nowhere", at("a/other"));
@@ -163,6 +165,41 @@ static void overflow(void) {
     watch_free(watch);
 }
 
+/* As where the user has no inotify instance left. */
+static void unwatched(void) {
+    struct rlimit files;
+    getrlimit(RLIMIT_NOFILE, &files);
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = files.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    struct watch *watch = watch_new();
+    setrlimit(RLIMIT_NOFILE, &files);
+    make_folder("u");
+    make_file("u/file");
+    struct watch_place *file = watch_path(watch, at("u/file"));
+    struct watch_place *missing = watch_path(watch, at("u/v/file"));
+    struct watch_place *left = watch_path(watch, at("u/left"));
+    watch_leave(watch, left);
+    ok(watch_fd(watch) < 0 && watch_is_blind(watch), "without watches names are to be looked at");
+    ok(watch_look(watch) && watch_changed(watch, file), "whatever is seen first counts as changed");
+    ok(!watch_look(watch) && !watch_changed(watch, file), "what is as it was does not");
+    make_file("u/left");
+    make_file("u/unwatched");
+    watch_look(watch);
+    ok(!watch_changed(watch, file) && !watch_changed(watch, left), "nor what nobody wants");
+    make_file("u/next");
+    rename(at("u/next"), at("u/file"));
+    ok(watch_look(watch) && watch_changed(watch, file), "a file that is renamed over is seen");
+    ok(!watch_changed(watch, missing), "its neighbour is not changed");
+    make_folder("u/v");
+    ok(watch_look(watch) && watch_changed(watch, missing), "a folder above appears");
+    watch_look(watch);
+    make_file("u/v/file");
+    ok(watch_look(watch) && watch_changed(watch, missing), "and what was missing in it");
+    watch_leave(watch, file);
+    watch_leave(watch, missing);
+    watch_free(watch);
+}
+
 int main(void) {
     if (mkdtemp(base) == NULL)
         return 1;
@@ -171,6 +208,7 @@ int main(void) {
     exchanged();
     shared();
     overflow();
+    unwatched();
     char command[PATH_MAX];
     snprintf(command, sizeof command, "rm -rf %s", base);
     return system(command) == 0 ? done_testing() : 1;

@@ -71,6 +71,7 @@ static const char *reason_of_mount(enum mount_kind kind) {
     case MOUNT_MASK_DIR:
     case MOUNT_MASK_FILE:
     case MOUNT_MASK_HOLES:
+    case MOUNT_LINK:
     case MOUNT_KINDS:
         break;
     }
@@ -127,6 +128,14 @@ static bool names_denied_file(const struct strvec *argv, const struct fs_rules *
     return false;
 }
 
+/* What comes to match while the command runs has no mask: it is the supervisor that refuses it. */
+static bool denies_reading_by_pattern(const struct fs_rules *rules) {
+    for (size_t i = 0; i < rules->name_count; i++)
+        if (rules->names[i].read && rules->names[i].glob)
+            return true;
+    return false;
+}
+
 /*
  * Opens for reading are looked at where that was asked for, and where the command names a file that it may
  * not read: then the report is the kernel's answer, and no guess from what the command says on its stderr.
@@ -134,7 +143,9 @@ static bool names_denied_file(const struct strvec *argv, const struct fs_rules *
 static uint32_t choose_supervision(const struct prepare_request *request, const struct fs_rules *rules) {
     const struct options *options = request->options;
     uint32_t wanted = SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_OPTIONAL | SUPERVISE_UNFILTERED;
-    if (options->monitor_violations && (options->monitor_reads || names_denied_file(&request->argv, rules)))
+    if ((options->monitor_violations &&
+         (options->monitor_reads || names_denied_file(&request->argv, rules))) ||
+        denies_reading_by_pattern(rules))
         wanted |= SUPERVISE_READS;
     uint32_t supervision = wanted & request->supervision_allowed;
     bool quiet = !options->monitor_violations && (supervision & SUPERVISE_PATHS) != 0;
@@ -268,6 +279,8 @@ static int write_payload(struct prepare_request *request, const struct fs_rules 
                               .reason_count = reason_count,
                               .rules = names,
                               .rule_count = rules->name_count,
+                              .opened = rules->opened.items,
+                              .opened_count = rules->opened.count,
                               .freed_names = fs_options_freed_names(&request->options->fs),
                               .allow_git_config = request->options->fs.allow_git_config,
                               .common_dir = rules->common_dir,
