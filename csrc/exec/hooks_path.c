@@ -233,15 +233,63 @@ static bool is_below_hooks(const char *real) {
     return at != NULL && (at[sizeof hooks - 1] == '\0' || at[sizeof hooks - 1] == '/');
 }
 
-/* Adds what the path leads to; not what would take the worktree itself from the commands. */
-static void add(struct hooks_paths *paths, const char *path, const char *worktree) {
-    char real[PATH_MAX];
-    if (!real_path_so_far(path, real) || real[1] == '\0' || is_below_hooks(real) ||
-        (worktree != NULL && path_is_within(worktree, real)))
+/* Not what would take the worktree itself from the commands. */
+static void add_real(struct hooks_paths *paths, const char *real, const char *worktree) {
+    if (real[1] == '\0' || is_below_hooks(real) || (worktree != NULL && path_is_within(worktree, real)))
         return;
     size_t size = strlen(real) + 1;
     if (paths->bytes + size <= BYTES_MAX && session_index_add(paths->index, INDEX_HOOKS, real) == 0)
         paths->bytes += size;
+}
+
+/* One component of *rest further: the real folder becomes the next one. A symlink there is added, and *rest
+ * becomes what it leads to. False: the way ends. */
+static bool step(struct hooks_paths *paths, char *folder, char *rest, const char *worktree) {
+    char next[PATH_MAX];
+    char target[PATH_MAX];
+    char name[NAME_MAX + 1];
+    const char *at = rest + strspn(rest, "/");
+    size_t length = strcspn(at, "/");
+    if (length == 0 || length > NAME_MAX)
+        return false;
+    memcpy(name, at, length);
+    name[length] = '\0';
+    if (!join(next, folder, name))
+        return false;
+    ssize_t got = readlink(next, target, sizeof target - 1);
+    if (got <= 0) {
+        normalise(next);
+        memcpy(folder, next, strlen(next) + 1);
+        memmove(rest, at + length, strlen(at + length) + 1);
+        return true;
+    }
+    add_real(paths, next, worktree);
+    target[got] = '\0';
+    if (snprintf(next, sizeof next, "%s%s", target, at + length) >= PATH_MAX)
+        return false;
+    memcpy(rest, next, strlen(next) + 1);
+    if (rest[0] == '/')
+        folder[1] = '\0';
+    return true;
+}
+
+/* Adds the symlinks on the path's way: one that is turned would lead git to other hooks. */
+static void add_links_of(struct hooks_paths *paths, const char *path, const char *worktree) {
+    char folder[PATH_MAX] = "/";
+    char rest[PATH_MAX];
+    snprintf(rest, sizeof rest, "%s", path);
+    /* So many components at the most, those of links included. */
+    for (int steps = 0; steps < SYMLINKS_MAX * 16 && step(paths, folder, rest, worktree); steps++)
+        ;
+}
+
+/* Adds what the path leads to, and by what. */
+static void add(struct hooks_paths *paths, const char *path, const char *worktree) {
+    char real[PATH_MAX];
+    if (!real_path_so_far(path, real))
+        return;
+    add_links_of(paths, path, worktree);
+    add_real(paths, real, worktree);
 }
 
 static void add_hooks_path(const struct config_file *file, const char *value) {
@@ -264,7 +312,7 @@ static void include(const struct config_file *file, const char *value) {
     if (file->depth >= INCLUDES_MAX || !expand(file->paths, file->folder, value, path) ||
         !real_path_so_far(path, real))
         return;
-    add(file->paths, real, file->worktree);
+    add(file->paths, path, file->worktree);
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s", real);
     char *slash = strrchr(folder, '/');

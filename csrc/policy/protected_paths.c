@@ -1,5 +1,6 @@
 #include "policy/protected_paths.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 static const char why_hooks[] = "protected: git hooks";
 static const char why_config[] = "protected: git configuration, see allowGitConfig";
 static const char why_link[] = "protected: link of a git directory";
+static const char why_included[] = "protected: file that git configuration includes";
 static const char why_file[] = "protected: a .git file is not re-pointed";
 
 /* githooks(5), git-config(1) "FILES", gitrepository-layout(5) */
@@ -40,7 +42,7 @@ static bool holds_a_root(const struct fs_rules *rules, const char *path) {
     return false;
 }
 
-/* The path's own name is held without that. */
+/* The symlinks on the path's way. Its own name is held without that where it is a protected one. */
 static int hold_links(const char *path, const struct resolved_path *file, const char *why,
                       struct fs_rules *out, struct error *err) {
     for (size_t i = 0; i < file->links.count; i++) {
@@ -66,6 +68,23 @@ static int push(const char *path, const char *why, struct fs_rules *out, struct 
     if (result == 0 && linked)
         result = fs_rules_hold(out, false, false, file.path, why, err);
     if (result == 0 && there)
+        result = fs_rules_push_of(out, FS_DENY_WRITE, FS_DEFAULT, &file, why, err);
+    resolved_path_clear(&file);
+    return result;
+}
+
+/* The same of a path that bears no protected name: it is held as well, whether something is there or not. */
+static int push_led(const char *path, const char *why, struct fs_rules *out, struct error *err) {
+    struct resolved_path file = {0};
+    enum resolve_outcome outcome = path_resolve(path, &file, err);
+    int result = outcome == RESOLVE_FAILED ? -1 : 0;
+    if (result == 0 && outcome != RESOLVE_UNREACHABLE)
+        result = hold_links("", &file, why, out, err);
+    bool held = result == 0 && outcome != RESOLVE_UNREACHABLE && fs_rules_is_writable(out, file.path) &&
+                !holds_a_root(out, file.path);
+    if (held)
+        result = fs_rules_hold(out, false, false, file.path, why, err);
+    if (result == 0 && held && outcome == RESOLVE_FOUND)
         result = fs_rules_push_of(out, FS_DENY_WRITE, FS_DEFAULT, &file, why, err);
     resolved_path_clear(&file);
     return result;
@@ -97,6 +116,8 @@ static int push_hooks_path(const char *value, const struct repository *repositor
         return error_memory(err);
     enum resolve_outcome outcome = path_resolve(path, &file, err);
     int result = outcome == RESOLVE_FAILED ? -1 : 0;
+    if (result == 0 && outcome != RESOLVE_UNREACHABLE)
+        result = hold_links("", &file, why_hooks, out, err);
     if (result == 0 && outcome != RESOLVE_UNREACHABLE && fs_rules_is_writable(out, file.path)) {
         if (holds_a_root(out, file.path))
             result = fs_rules_warn(
@@ -111,15 +132,49 @@ static int push_hooks_path(const char *value, const struct repository *repositor
     return result;
 }
 
-static int push_hooks_path_of(const char *config, const struct repository *repository,
-                              const struct fs_place *place, struct fs_rules *out, struct error *err) {
+/* What a configuration leads to: hooks, and files that it includes (git-config(1), "Includes"). */
+struct leads {
+    struct strvec hooks;
+    struct strvec included;
+    bool failed;
+};
+
+static bool note_lead(const struct git_config_entry *entry, void *data) {
+    struct leads *leads = data;
+    bool is_path = fnmatch("includeif.*.path", entry->key, 0) == 0 || strcmp(entry->key, "include.path") == 0;
+    struct strvec *into = strcmp(entry->key, "core.hookspath") == 0 ? &leads->hooks
+                          : is_path                                 ? &leads->included
+                                                                    : NULL;
+    if (into != NULL && entry->value != NULL && entry->value[0] != '\0' &&
+        strvec_push(into, entry->value) != 0)
+        leads->failed = true;
+    return !leads->failed;
+}
+
+static int push_included(const char *value, const struct repository *repository, const struct fs_place *place,
+                         struct fs_rules *out, struct error *err) {
+    cleanup_free char *path = fs_entry_expand(value, repository->directory, place->home);
+    return path == NULL ? error_memory(err) : push_led(path, why_included, out, err);
+}
+
+static int push_leads_of(const char *config, const struct repository *repository,
+                         const struct fs_place *place, struct fs_rules *out, struct error *err) {
     size_t length = 0;
     cleanup_free char *path = below(repository->directory, config);
     if (path == NULL)
         return error_memory(err);
     cleanup_free char *text = look_at_file(path, GIT_CONFIG_MAX, &length);
-    cleanup_free char *value = text == NULL ? NULL : git_config_value(text, length, "core.hookspath");
-    return value == NULL || value[0] == '\0' ? 0 : push_hooks_path(value, repository, place, out, err);
+    struct leads leads = {0};
+    if (text != NULL)
+        git_config_read(text, length, note_lead, &leads);
+    int result = leads.failed ? error_memory(err) : 0;
+    for (size_t i = 0; result == 0 && i < leads.hooks.count; i++)
+        result = push_hooks_path(leads.hooks.items[i], repository, place, out, err);
+    for (size_t i = 0; result == 0 && i < leads.included.count; i++)
+        result = push_included(leads.included.items[i], repository, place, out, err);
+    strvec_clear(&leads.hooks);
+    strvec_clear(&leads.included);
+    return result;
 }
 
 static int push_repository(const struct repository *repository, bool config_is_free,
@@ -131,7 +186,7 @@ static int push_repository(const struct repository *repository, bool config_is_f
             return error_memory(err);
         if (!(row->config && config_is_free) && push(path, row->why, out, err) != 0)
             return -1;
-        if (row->config && push_hooks_path_of(row->name, repository, place, out, err) != 0)
+        if (row->config && push_leads_of(row->name, repository, place, out, err) != 0)
             return -1;
     }
     return 0;
@@ -214,5 +269,5 @@ int protected_paths_resolve(const struct fs_options *options, const struct fs_pl
     if (out->common_dir == NULL)
         return 0;
     const struct repository common = {out->common_dir, place->cwd};
-    return push_hooks_path_of("config", &common, place, out, err);
+    return push_leads_of("config", &common, place, out, err);
 }

@@ -144,6 +144,10 @@ static void finds(void) {
         "work/linked-tree/main-hooks",
         "work/linked-tree/its-own-hooks",
         "work/with-module/deep/module/module-hooks",
+        /* symlinks on the way */
+        "work/through/link",
+        "work/dangling/hooks",
+        "work/linked-config/.git/config",
     };
     const int count = sizeof found / sizeof found[0];
     for (int i = 0; i < count; i++)
