@@ -22,17 +22,32 @@ const VARIANTS = {
 };
 
 /** What the program flips through, below the workspace: names that are missing, and folders by their number. */
-const MISSING = ['open', 'excl', 'read-create', 'mkdir', 'mknod', 'symlink', 'link', 'rename', 'bind', 'openat', 'mkdirat'];
+const MISSING = ['open', 'excl', 'read-create', 'mkdir', 'mknod', 'symlink', 'link', 'rename', 'bind', 'openat', 'mkdirat', 'slash'];
 const EXISTING = ['old-write', 'old-create', 'old-truncate', 'old-chmod', 'old-xattr', 'old-times'];
+/** What the command's own name is, where that is no file: what the kernel itself would open, or refuse. */
+const OTHERS = {
+  folder: (own) => fs.mkdirSync(own),
+  device: (own) => fs.symlinkSync('/dev/zero', own),
+  'part of procfs': (own) => fs.symlinkSync('/proc/1/fd/0', own),
+};
+const CASES = [
+  ...MISSING.map((call) => ({ call })),
+  ...EXISTING.map((call) => ({ call, own: (file) => fs.writeFileSync(file, 'original'), there: true })),
+  ...Object.entries(OTHERS).flatMap(([what, own]) => [
+    ...['old-write', 'old-cut', 'old-create'].map((call) => ({ call, what, own, there: true })),
+    { call: 'old-create', what, own },
+  ]),
+  { call: 'old-folder' },
+];
 
 for (const [variant, start] of Object.entries(VARIANTS)) {
   t.test(`${variant}, a path that changes during the call does not lead to a protected name`, async (t) => {
     const sandbox = await start(t);
-    const place = (call) => {
+    const place = ({ own, there }) => {
       const { workspace } = makePlace(t);
       for (const folder of ['d/.git', 'e']) fs.mkdirSync(path.join(workspace, folder), { recursive: true });
-      const files = EXISTING.includes(call) ? ['source', 'd/.mcp.json', 'd/xmcp.json'] : ['source'];
-      for (const name of files) fs.writeFileSync(path.join(workspace, name), 'original');
+      for (const name of there ? ['source', 'd/.mcp.json'] : ['source']) fs.writeFileSync(path.join(workspace, name), 'original');
+      own?.(path.join(workspace, 'd/xmcp.json'));
       return workspace;
     };
     const touched = (workspace) => {
@@ -41,18 +56,20 @@ for (const [variant, start] of Object.entries(VARIANTS)) {
       const times = ['d/.git', 'd/.mcp.json'].map((name) => fs.lstatSync(path.join(workspace, name), { throwIfNoEntry: false })?.ctimeMs);
       return { seen, times, worktree: fs.existsSync(worktree) };
     };
-    for (const call of [...MISSING, ...EXISTING]) {
+    for (const one of CASES) {
+      const said = `${one.call}${one.what ? ` and a ${one.what}${one.there ? '' : ', missing'}` : ''}`;
       if (variant === 'with Landlock') {
-        const free = place(call);
+        const free = place(one);
         const state = touched(free);
-        await withoutSandbox(free).run([flipNames, call, '30000']);
-        t.notSame(touched(free), state, `without a sandbox it is reached: ${call}`);
+        await withoutSandbox(free).run([flipNames, one.call, '30000']);
+        t.notSame(touched(free), state, `without a sandbox it is reached: ${said}`);
       }
-      const workspace = place(call);
+      const workspace = place(one);
       const before = touched(workspace);
-      const result = await sandbox.machine(workspace).run([flipNames, call, '6000']);
-      t.match(result, { exitCode: 0, stdout: /^6000 tries, [1-9]\d* worked\n$/ }, `the own file is reached: ${call}`);
-      t.same(touched(workspace), before, call);
+      const result = await sandbox.machine(workspace).run([flipNames, one.call, '6000']);
+      const own = one.what === 'part of procfs' ? /^6000 tries, 0 worked\n$/ : /^6000 tries, [1-9]\d* worked\n$/;
+      t.match(result.stdout, own, `the own file is reached: ${said}`);
+      t.same(touched(workspace), before, said);
     }
   });
 }

@@ -27,6 +27,11 @@ struct making {
     struct refusal refusal;
 };
 
+static bool side_is_there(struct side *side) {
+    side->exists = false;
+    return side_look(side) == 0 && side->exists;
+}
+
 /* Finds and judges the place. False: *answer says what came of it. */
 static bool begin_making(struct call *call, struct side *side, enum rule_act act, struct making *making,
                          struct answer *answer) {
@@ -37,10 +42,7 @@ static bool begin_making(struct call *call, struct side *side, enum rule_act act
         return false;
     if (!is_refused_place(call, act, &side->place, &making->refusal))
         return true;
-    side->exists = false;
-    int error = side_look(side);
-    *answer = side->exists ? answer_errno(error != 0 ? error : EEXIST)
-                           : explain_refusal(call, CREATE, &making->refusal);
+    *answer = side_is_there(side) ? answer_errno(EEXIST) : explain_refusal(call, CREATE, &making->refusal);
     return false;
 }
 
@@ -129,11 +131,8 @@ static struct answer make_link(struct call *call, struct names *names) {
     bool is_link = fstat(object, &facts) == 0 && S_ISLNK(facts.st_mode);
     if (!begin_making(call, &names->second, is_link ? RULE_SYMLINK : RULE_CREATE, &making, &answer))
         return answer;
-    if (is_refused_object(call, RULE_WRITE, object, &refusal)) {
-        names->second.exists = false;
-        (void)side_look(&names->second);
-        return names->second.exists ? answer_errno(EEXIST) : explain_refusal(call, CREATE, &refusal);
-    }
+    if (is_refused_object(call, RULE_WRITE, object, &refusal))
+        return side_is_there(&names->second) ? answer_errno(EEXIST) : explain_refusal(call, CREATE, &refusal);
     return end_making(call, &making, link_to(names, object));
 }
 
@@ -166,6 +165,16 @@ static int remove_at(const struct side *side, int flags) {
     return error;
 }
 
+/* What is not there, or of another kind, could not be removed anyway. */
+static struct answer refuse_removal(struct call *call, const struct side *side, int error, bool wants_folder,
+                                    const struct refusal *refusal) {
+    if (!side->exists)
+        return answer_errno(ENOENT);
+    if (error == 0 && side_is_folder(side) != wants_folder)
+        return answer_errno(wants_folder ? ENOTDIR : EISDIR);
+    return explain_refusal(call, UNLINK, refusal);
+}
+
 static struct answer remove_with(struct call *call, struct side *side, int flags) {
     struct refusal refusal;
     struct answer answer;
@@ -175,7 +184,7 @@ static struct answer remove_with(struct call *call, struct side *side, int flags
         place_is_entry(&side->place) && is_refused_place(call, RULE_REMOVE, &side->place, &refusal);
     int error = side_look(side);
     if (forbidden)
-        return side->exists ? explain_refusal(call, UNLINK, &refusal) : answer_errno(ENOENT);
+        return refuse_removal(call, side, error, (flags & AT_REMOVEDIR) != 0, &refusal);
     if (error == 0)
         error = remove_at(side, flags);
     /* On a read-only mount the kernel says EROFS before it looks whether there is anything. */

@@ -352,25 +352,26 @@ static struct answer change_path(struct call *call, const struct row *row, const
     return answer;
 }
 
-/* What the kernel refuses by its registers alone: unknown flags, a NULL that does not mean the descriptor. */
-static bool is_malformed(const struct row *row, int dirfd, int flags, bool no_path) {
-    bool null_is_descriptor = (row->kind == TIMES || row->kind == TIMEVALS) && dirfd != AT_FDCWD;
-    return (flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0 ||
-           (no_path && (flags != 0 || !null_is_descriptor));
+/* What a NULL instead of a path says: the descriptor (utimensat(2)), or nothing. */
+static int error_of_null(const struct row *row, int dirfd, int flags) {
+    bool is_descriptor = (row->kind == TIMES || row->kind == TIMEVALS) && dirfd != AT_FDCWD;
+    return !is_descriptor ? EFAULT : flags != 0 ? EINVAL : 0;
 }
 
-/* Without a path the descriptor is meant: always (fchmod), or by a NULL (utimensat(2)). */
+/* Without a path the descriptor is meant: always (fchmod), or by a NULL. */
 static struct answer change(struct call *call, const struct row *row) {
     const __u64 *args = call->data->args;
     int dirfd = row->dirfd == NONE ? AT_FDCWD : (int)args[row->dirfd];
     int flags = row->flags == NONE ? 0 : (int)args[row->flags];
-    bool no_path = row->path != NONE && args[row->path] == 0;
+    bool is_null = row->path != NONE && args[row->path] == 0;
     struct change wanted = {.call = call};
-    if (is_malformed(row, dirfd, flags, no_path))
-        return answer_continue();
+    if ((flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
+        return answer_errno(EINVAL);
     int error = kinds[row->kind].read(call, row->own, &wanted);
+    if (error == 0 && is_null)
+        error = error_of_null(row, dirfd, flags);
     struct answer answer = error != 0                     ? unread(error)
-                           : no_path || row->path == NONE ? change_open(call, row, &wanted)
+                           : is_null || row->path == NONE ? change_open(call, row, &wanted)
                                                           : change_path(call, row, &wanted);
     free(wanted.value);
     return answer;

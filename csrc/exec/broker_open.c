@@ -18,12 +18,11 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "exec/explain.h"
+#include "exec/names.h"
 #include "exec/opening.h"
 #include "exec/refusal.h"
 #include "exec/target.h"
 #include "exec/walk.h"
-
-#define CREATE "file-write-create"
 
 /* Names that come and go while they are looked at. */
 #define ATTEMPTS 64
@@ -76,7 +75,7 @@ static struct answer refused_on_the_way(struct call *call, const struct opening 
                                         const struct place *place) {
     struct statfs volume;
     if (place->parent < 0 || fstatfs(place->parent, &volume) != 0 || volume.f_type == PROC_SUPER_MAGIC)
-        return answer_continue();
+        return opening_left_to_kernel(opening);
     if (opening_creates(opening) || opening_is_unnamed(opening))
         return explain_place(call, CREATE, place, EACCES);
     if (opening_writes(opening))
@@ -169,13 +168,14 @@ static bool open_refused(struct call *call, const struct opening *opening, const
 static bool open_at(struct call *call, const struct opening *opening, const struct place *place, bool *follow,
                     struct answer *answer) {
     struct refusal refusal;
-    *answer = answer_continue();
+    bool is_new_only = (opening->flags & O_EXCL) != 0;
+    *answer = answer_errno(is_new_only && !place_is_entry(place) ? EEXIST : EISDIR);
     if (is_for_folder(place))
         return true;
     if (is_refused_place(call, RULE_CREATE, place, &refusal))
         return open_refused(call, opening, place, &refusal, follow, answer);
     cleanup_fd int fd = create_file(call, opening, place);
-    if (fd == -EEXIST && (opening->flags & O_EXCL) == 0)
+    if (fd == -EEXIST && !is_new_only)
         return open_occupied(call, opening, place, follow, answer);
     *answer = fd >= 0 ? give_made(call, opening, fd, &refusal) : explain_place(call, CREATE, place, -fd);
     return true;
@@ -197,19 +197,38 @@ static bool direct_path(const struct opening *opening, int folder, char *into, s
     return path_is_normal(into);
 }
 
+/* A file of one's own that is there: no trap (opening.c) wherever it lies. */
+static bool open_own(struct call *call, const struct opening *opening, int folder, uint64_t resolve,
+                     struct answer *answer) {
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | resolve};
+    struct place place = {.parent = -1, .name = "?"};
+    struct stat facts;
+    if ((opening->flags & (O_EXCL | O_NOFOLLOW)) != 0)
+        return false;
+    cleanup_fd int object = (int)syscall(SYS_openat2, folder, opening->path, &how, sizeof how);
+    if (object < 0 || fstat(object, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != geteuid())
+        return false;
+    *answer = opening_object(call, opening, object, &place);
+    return true;
+}
+
 /*
- * The usual case in one step: a new file, and no symlink on the way. True: *answer is there; false: not so,
- * or not to be made; then it is looked at step by step.
+ * The usual cases in one step: no symlink on the way, and a file that is there or new. True: *answer is
+ * there; false: not so, or not to be made; then it is looked at step by step.
  */
-static bool create_directly(struct call *call, const struct opening *opening, struct answer *answer) {
+static bool open_directly(struct call *call, const struct opening *opening, struct answer *answer) {
     struct refusal judged;
     bool absolute = opening->path[0] == '/';
-    cleanup_fd int folder = absolute ? -1 : target_folder(call, opening->dirfd);
-    if ((!absolute && folder < 0) || !direct_path(opening, folder, judged.path, sizeof judged.path) ||
-        is_refused_path(call, RULE_CREATE, &judged))
+    uint64_t resolve = absolute ? RESOLVE_IN_ROOT : 0;
+    cleanup_fd int start = absolute ? -1 : target_folder(call, opening->dirfd);
+    int folder = absolute ? call->supervisor->root : start;
+    if (folder < 0)
         return false;
-    cleanup_fd int fd = create_at(call, opening, absolute ? call->supervisor->root : folder, opening->path,
-                                  absolute ? RESOLVE_IN_ROOT : 0);
+    if (open_own(call, opening, folder, resolve, answer))
+        return true;
+    bool allowed = direct_path(opening, folder, judged.path, sizeof judged.path) &&
+                   !is_refused_path(call, RULE_CREATE, &judged);
+    cleanup_fd int fd = allowed ? create_at(call, opening, folder, opening->path, resolve) : -1;
     if (fd < 0)
         return false;
     *answer = give_made(call, opening, fd, &judged);
@@ -221,7 +240,7 @@ static bool create_directly(struct call *call, const struct opening *opening, st
 static struct answer open_or_create(struct call *call, const struct opening *opening) {
     struct answer answer = answer_errno(EAGAIN);
     bool follow = false;
-    bool done = create_directly(call, opening, &answer);
+    bool done = open_directly(call, opening, &answer);
     for (int i = 0; i < ATTEMPTS && !done; i++) {
         struct place place;
         int error = walk_to_place(call, opening->dirfd, opening->path, follow, &place);
@@ -235,28 +254,26 @@ static struct answer open_or_create(struct call *call, const struct opening *ope
 
 /* --- */
 
-/*
- * What goes on by its flags alone. O_PATH opens nothing (open(2)). The rest the kernel refuses with EINVAL:
- * a directory is not created (since Linux 6.4), a nameless file is to be written and lies in a directory.
- */
-static bool decides_itself(const struct opening *opening) {
+/* EINVAL: a directory is not created (since Linux 6.4), a nameless file is to be written and lies in one. */
+static bool is_malformed(const struct opening *opening) {
     int flags = opening->flags;
     bool folder = (flags & O_DIRECTORY) != 0;
     bool nameless = (flags & (O_TMPFILE & ~O_DIRECTORY)) != 0;
-    return (flags & O_PATH) != 0 || ((flags & O_CREAT) != 0 && folder) ||
-           (nameless && (!folder || (flags & O_ACCMODE) == O_RDONLY));
+    return ((flags & O_CREAT) != 0 && folder) || (nameless && (!folder || (flags & O_ACCMODE) == O_RDONLY));
 }
 
 static struct answer answer_opening(struct call *call, struct opening *opening) {
-    bool creates = opening_creates(opening);
-    if (decides_itself(opening))
+    /* It opens nothing (open(2)). */
+    if ((opening->flags & O_PATH) != 0)
         return answer_continue();
+    if (is_malformed(opening))
+        return answer_errno(EINVAL);
     int error = target_read_path(call, opening->address, opening->path, sizeof opening->path);
     if (error == EPERM)
-        return creates || opening_writes(opening) ? answer_errno(EACCES) : answer_continue();
+        return opening_left_to_kernel(opening);
     if (error != 0)
         return answer_errno(error);
-    return creates ? open_or_create(call, opening) : open_existing(call, opening);
+    return opening_creates(opening) ? open_or_create(call, opening) : open_existing(call, opening);
 }
 
 bool broker_open(struct call *call, struct answer *answer) {

@@ -115,13 +115,14 @@ struct moved {
     const struct side *from;
     const struct side *to;
     int object; /* O_PATH of it where it is a folder; -1 */
+    uint32_t mode;
     char from_path[2 * PATH_MAX];
     char to_path[2 * PATH_MAX];
 };
 
 struct renaming {
     struct call *call;
-    const struct names *names;
+    struct names *names;
     struct moved moved[2];
     size_t count;
 };
@@ -132,22 +133,28 @@ struct rename_refusal {
     struct refusal refusal;
 };
 
-static void begin_renaming(struct call *call, const struct names *names, struct renaming *out) {
+/* 0 or an errno: a folder that cannot be looked at is not moved. end_renaming() in any case. */
+static int begin_renaming(struct call *call, struct names *names, struct renaming *out) {
     const struct side *from = &names->first;
     const struct side *to = &names->second;
     out->call = call;
     out->names = names;
     out->count = (names->extra & RENAME_EXCHANGE) != 0 ? 2 : 1;
+    int error = 0;
     for (size_t i = 0; i < out->count; i++) {
         struct moved *moved = &out->moved[i];
         moved->from = i == 0 ? from : to;
         moved->to = i == 0 ? to : from;
         moved->object = -1;
+        moved->mode = moved->from->facts.mode;
         place_path(&moved->from->place, moved->from_path, sizeof moved->from_path);
         place_path(&moved->to->place, moved->to_path, sizeof moved->to_path);
         if (moved->from->exists && side_is_folder(moved->from))
             moved->object = place_open(&moved->from->place);
+        if (moved->object < -1)
+            error = -moved->object;
     }
+    return error;
 }
 
 static void end_renaming(struct renaming *renaming) {
@@ -168,7 +175,7 @@ static bool is_refused_folder(const struct renaming *renaming, const struct move
 }
 
 static enum rule_act act_at_target(const struct moved *moved) {
-    return S_ISLNK(moved->from->facts.mode) ? RULE_SYMLINK : RULE_CREATE;
+    return S_ISLNK(moved->mode) ? RULE_SYMLINK : RULE_CREATE;
 }
 
 /* Before anything is done. */
@@ -188,11 +195,25 @@ static bool is_refused_rename(const struct renaming *renaming, struct rename_ref
     return false;
 }
 
-/* What was there when it was looked at is what was moved. */
-static bool is_same_as_judged(const struct moved *moved) {
+/* Names from here on: what has one by now need not be a folder. */
+static void cut_slash(struct place *place) {
+    place->name[strcspn(place->name, "/")] = '\0';
+}
+
+/* What has the new name by now; it need not be what was looked at before. Where it is gone whoever moved it
+ * looked. 0 or an errno. */
+static int look_again(struct moved *moved) {
+    const struct place *place = &moved->to->place;
     struct file_facts facts;
-    return file_facts_at(moved->to->place.parent, entry_of(&moved->to->place), &facts) != 0 ||
-           (facts.inode == moved->from->facts.inode && facts.device == moved->from->facts.device);
+    close_fd(&moved->object);
+    int error = result_of(file_facts_at(place->parent, entry_of(place), &facts));
+    if (error != 0)
+        return error == ENOENT ? 0 : error;
+    moved->mode = facts.mode;
+    if (!S_ISDIR(facts.mode))
+        return 0;
+    moved->object = place_open(place);
+    return moved->object >= 0 || moved->object == -ENOENT ? 0 : -moved->object;
 }
 
 /*
@@ -202,12 +223,14 @@ static bool is_same_as_judged(const struct moved *moved) {
 static bool is_refused_now(struct renaming *renaming, struct rename_refusal *out) {
     for (size_t i = 0; i < renaming->count; i++) {
         struct moved *moved = &renaming->moved[i];
-        if (!is_same_as_judged(moved)) {
-            close_fd(&moved->object);
-            moved->object = place_open(&moved->to->place);
-        }
-        place_path(&moved->to->place, moved->to_path, sizeof moved->to_path);
+        int error = look_again(moved);
+        bool whole = place_path(&moved->to->place, moved->to_path, sizeof moved->to_path);
         out->operation = CREATE;
+        if (error != 0 || !whole) {
+            snprintf(out->refusal.path, sizeof out->refusal.path, "%s", moved->to_path);
+            out->refusal.why = "what was moved cannot be looked at";
+            return true;
+        }
         if (is_refused_place_now(renaming->call, act_at_target(moved), &moved->to->place, &out->refusal) ||
             is_refused_folder(renaming, moved, out))
             return true;
@@ -215,17 +238,24 @@ static bool is_refused_now(struct renaming *renaming, struct rename_refusal *out
     return false;
 }
 
-/* Where the old name is another's by now it gets one that is nobody's. */
+/* A name that nobody has, nor can take before. */
+static void set_aside(const struct place *place) {
+    char free_name[64];
+    uint64_t number = 0;
+    (void)syscall(SYS_getrandom, &number, sizeof number, 0u);
+    snprintf(free_name, sizeof free_name, "os-sandbox-moved-%llx", (unsigned long long)number);
+    syscall(SYS_renameat2, place->parent, entry_of(place), place->parent, free_name, RENAME_NOREPLACE);
+}
+
+/* Where the old name is another's by now, or its folder is gone, what was moved is set aside. */
 static void move_back(const struct renaming *renaming) {
     const struct place *from = &renaming->names->first.place;
     const struct place *to = &renaming->names->second.place;
     unsigned flags = renaming->count == 2 ? RENAME_EXCHANGE : RENAME_NOREPLACE;
-    char free_name[64];
-    if (syscall(SYS_renameat2, to->parent, entry_of(to), from->parent, entry_of(from), flags) == 0 ||
-        renaming->count == 2)
+    if (syscall(SYS_renameat2, to->parent, entry_of(to), from->parent, entry_of(from), flags) == 0)
         return;
-    snprintf(free_name, sizeof free_name, "os-sandbox-moved-%llx", (unsigned long long)renaming->call->id);
-    syscall(SYS_renameat2, to->parent, entry_of(to), from->parent, free_name, RENAME_NOREPLACE);
+    for (size_t i = 0; i < renaming->count; i++)
+        set_aside(&renaming->moved[i].to->place);
 }
 
 static void note_renaming(const struct renaming *renaming) {
@@ -258,6 +288,8 @@ static bool rename_judged(struct renaming *renaming, int *error, struct rename_r
     *error = rename_to(renaming->names);
     if (*error != 0 || renaming->call->supervisor->rules == NULL)
         return false;
+    cut_slash(&renaming->names->first.place);
+    cut_slash(&renaming->names->second.place);
     bool refused = is_refused_now(renaming, refusal);
     if (refused)
         move_back(renaming);
@@ -289,8 +321,12 @@ static int open_file(const struct side *side) {
  */
 #define SAME_MAX 65536
 
-/* True where a file is to replace a protected one that has the same content: then only its own name goes. */
-static bool changes_nothing(const struct names *names) {
+/* True where a file, which may go, is to replace a protected one that has the same content: then only its own
+ * name goes. */
+static bool changes_nothing(const struct names *names, const struct rename_refusal *refusal) {
+    if (names->extra != 0 || strcmp(refusal->operation, CREATE) != 0 || names->first.facts.mount_root ||
+        strcmp(names->second.place.name, "config") != 0)
+        return false;
     char *content = malloc(2 * (SAME_MAX + 1));
     cleanup_fd int from = open_file(&names->first);
     cleanup_fd int to = open_file(&names->second);
@@ -308,9 +344,12 @@ static bool changes_nothing(const struct names *names) {
 static struct answer rename_entries(struct call *call, struct names *names) {
     struct renaming renaming;
     struct rename_refusal refusal;
-    int error = 0;
     struct rules *rules = call->supervisor->rules;
-    begin_renaming(call, names, &renaming);
+    int error = begin_renaming(call, names, &renaming);
+    if (error != 0) {
+        end_renaming(&renaming);
+        return answer_errno(error);
+    }
     bool moves =
         rules != NULL && (renaming.moved[0].object >= 0 || renaming.moved[renaming.count - 1].object >= 0);
     if (moves)
@@ -318,7 +357,7 @@ static struct answer rename_entries(struct call *call, struct names *names) {
     bool refused = rename_judged(&renaming, &error, &refusal);
     if (moves)
         rules_move_ended(rules);
-    if (refused && names->extra == 0 && changes_nothing(names)) {
+    if (refused && changes_nothing(names, &refusal)) {
         end_renaming(&renaming);
         return answer_errno(result_of(unlinkat(names->first.place.parent, names->first.place.name, 0)));
     }

@@ -77,20 +77,14 @@ static struct answer make_connect(struct call *call) {
     return answer;
 }
 
-static bool is_of_domain(struct call *call, int fd, int domain) {
-    struct socket_kind kind;
-    cleanup_fd int socket = socket_target_duplicate(call, fd);
-    return socket >= 0 && socket_kind_of(socket, &kind) == 0 && kind.domain == domain;
-}
-
 /* Where a socket came to be bound (unix(7) has no word of it; Linux 4.13): O_PATH; or -1. */
 static int file_of(int socket) {
     return ioctl(socket, SIOCUNIXFILE);
 }
 
 /*
- * The address is walked again when the socket is bound, as its text stays with it: what it came to is judged
- * as well.
+ * The address is walked again when the socket is bound, as its text stays with it: what it came to is judged,
+ * and noted, as well.
  */
 static bool is_refused_socket(struct call *call, int socket, const struct place *place,
                               struct refusal *refusal) {
@@ -99,6 +93,8 @@ static bool is_refused_socket(struct call *call, int socket, const struct place 
                             : is_refused_object(call, RULE_CREATE, file, refusal);
     if (refused && file >= 0)
         remove_made(call, file);
+    if (!refused)
+        note_path(call, refusal->path);
     return refused;
 }
 
@@ -114,15 +110,12 @@ static struct answer bind_at(struct call *call, int socket, const struct socket_
         return explain_place(call, BIND, place, error);
     if (is_refused_socket(call, socket, place, &refusal))
         return explain_refusal(call, BIND, &refusal);
-    note_place(call, place);
     return answer_value(0);
 }
 
-static struct answer bind_path(struct call *call, const struct socket_address *address, const char *path) {
-    cleanup_fd int socket = socket_target_duplicate(call, (int)call->data->args[0]);
+static struct answer bind_path(struct call *call, int socket, const struct socket_address *address,
+                               const char *path) {
     struct place place;
-    if (socket < 0)
-        return answer_errno(-socket);
     int error = walk_to_place(call, AT_FDCWD, path, false, &place);
     struct answer answer =
         error != 0 ? explain_place(call, BIND, &place, error) : bind_at(call, socket, address, path, &place);
@@ -130,25 +123,41 @@ static struct answer bind_path(struct call *call, const struct socket_address *a
     return answer;
 }
 
-/* What has no path goes on, for the kernel to judge with the command's own rights, which are less than the
- * supervisor's over the run's network. The first port that needs no privilege is 1024 in a new network
- * (ip-sysctl.rst). */
-static struct answer judge_bind(struct call *call) {
-    const __u64 *args = call->data->args;
+/* The first port that needs no privilege is 1024 in a new network (ip-sysctl.rst). */
+static bool needs_privilege(const struct socket_kind *kind, const struct socket_address *address) {
+    uint16_t port = socket_address_port(address);
+    return port > 0 && port < 1024 && socket_address_is_local(address) &&
+           kind->domain == address->any.sa_family;
+}
+
+/*
+ * Without a path: where no call that goes on could make a file (landlock.h), the kernel judges sockets of the
+ * network with the command's own rights, which are less than the supervisor's over it.
+ */
+static struct answer bind_socket(struct call *call, int socket, const struct socket_kind *kind,
+                                 const struct socket_address *address) {
     char path[sizeof(struct sockaddr_un)];
+    socket_address_path(address, path);
+    if (kind->domain == AF_UNIX && path[0] != '\0')
+        return bind_path(call, socket, address, path);
+    if (needs_privilege(kind, address)) {
+        socket_address_report(call, address, BIND, "ports below 1024 need a privilege");
+        return answer_errno(EACCES);
+    }
+    if (kind->domain != AF_UNIX && call->supervisor->landlocked)
+        return answer_continue();
+    return answer_errno(bind(socket, &address->any, address->length) == 0 ? 0 : errno);
+}
+
+static struct answer make_bind(struct call *call) {
+    const __u64 *args = call->data->args;
+    struct socket_kind kind;
     struct socket_address address;
-    if (socket_address_read(call, args[1], (int)args[2], &address) != 0)
-        return answer_continue();
-    socket_address_path(&address, path);
-    if (path[0] != '\0')
-        return is_of_domain(call, (int)args[0], AF_UNIX) ? bind_path(call, &address, path)
-                                                         : answer_continue();
-    uint16_t port = socket_address_port(&address);
-    if (port == 0 || port >= 1024 || !socket_address_is_local(&address) ||
-        !is_of_domain(call, (int)args[0], address.any.sa_family))
-        return answer_continue();
-    socket_address_report(call, &address, "network-bind", "ports below 1024 need a privilege");
-    return answer_errno(EACCES);
+    cleanup_fd int socket = socket_target_duplicate(call, (int)args[0]);
+    int error = socket < 0 ? -socket : socket_kind_of(socket, &kind);
+    if (error == 0)
+        error = socket_address_read(call, args[1], (int)args[2], &address);
+    return error != 0 ? answer_errno(error) : bind_socket(call, socket, &kind, &address);
 }
 
 bool broker_sockets(struct call *call, struct answer *answer) {
@@ -157,7 +166,7 @@ bool broker_sockets(struct call *call, struct answer *answer) {
         *answer = make_connect(call);
         return true;
     case SYS_bind:
-        *answer = judge_bind(call);
+        *answer = make_bind(call);
         return true;
     default:
         return false;

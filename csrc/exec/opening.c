@@ -7,7 +7,6 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -17,10 +16,15 @@
 #include "exec/refusal.h"
 #include "exec/statx.h"
 #include "exec/target.h"
+#include "exec/terminal.h"
 #include "exec/waiting.h"
 
 #define WRITE "file-write-data"
 #define READ "file-read-data"
+
+struct answer opening_left_to_kernel(const struct opening *opening) {
+    return opening_changes(opening) ? answer_errno(EACCES) : answer_continue();
+}
 
 bool is_mask(int fd) {
     return covers_denied(fd);
@@ -90,6 +94,13 @@ static int reopen_waiting(struct call *call, const struct opening *opening, int 
     return fd;
 }
 
+/* To be read only: the kernel waits for a writer, and says nothing without O_NONBLOCK. */
+static bool waits_for_writer(const struct opening *opening, int object) {
+    struct stat facts;
+    return (opening->flags & (O_ACCMODE | O_NONBLOCK)) == O_RDONLY && fstat(object, &facts) == 0 &&
+           S_ISFIFO(facts.st_mode);
+}
+
 /*
  * operation: what is reported where the sandbox refuses it; NULL: nothing. At first without waiting;
  * O_NONBLOCK is taken away again. And what is to be cut is cut last: a command without a free number has lost
@@ -101,7 +112,10 @@ static struct answer open_here(struct call *call, const struct opening *opening,
     bool waits = (flags & O_NONBLOCK) == 0;
     bool cuts = (flags & O_TRUNC) != 0 && (flags & O_ACCMODE) != O_RDONLY;
     struct answer interrupted = answer_errno(EINTR);
-    cleanup_fd int fd = reopen_named(opening, object, place, (cuts ? flags & ~O_TRUNC : flags) | O_NONBLOCK);
+    cleanup_fd int fd =
+        waits_for_writer(opening, object)
+            ? -EAGAIN
+            : reopen_named(opening, object, place, (cuts ? flags & ~O_TRUNC : flags) | O_NONBLOCK);
     if (waits && (fd == -EAGAIN || fd == -ENXIO))
         fd = reopen_waiting(call, opening, object, &interrupted);
     else if (waits && fd >= 0 && fcntl(fd, F_SETFL, flags) != 0)
@@ -119,12 +133,14 @@ static struct answer open_here(struct call *call, const struct opening *opening,
 /* --- what may not be opened --- */
 
 /* The answer where the kernel is expected to refuse; where it does not, or for another reason, it is asked by
- * the command itself. */
+ * the command itself, if that is safe. */
 static struct answer expect_refusal(struct call *call, const struct opening *opening, const char *operation,
                                     int object) {
     cleanup_fd int fd = reopen(opening, object, (flags_for(opening) & ~O_TRUNC) | O_NONBLOCK);
     bool refused = fd == -EROFS || fd == -EACCES || fd == -EPERM;
-    return refused ? explain_object(call, operation, object, -fd) : answer_continue();
+    if (!refused)
+        return opening_left_to_kernel(opening);
+    return explain_object(call, operation, object, -fd);
 }
 
 /* fs.protected_regular, fs.protected_fifos (proc_sys_fs(5)); where they cannot be read, their usual value. */
@@ -151,7 +167,8 @@ static bool is_a_trap(const struct opening *opening, const struct place *place, 
 
 /* --- by kind --- */
 
-/* In procfs it depends on who opens. A process inside has no right to write there but by its mounts. */
+/* In procfs it depends on who opens: the supervisor has rights there that the command has not. A process
+ * inside has no right to write there but by its mounts. */
 static bool is_procfs(int object) {
     struct statfs volume;
     return fstatfs(object, &volume) == 0 && volume.f_type == PROC_SUPER_MAGIC;
@@ -177,18 +194,27 @@ static struct answer read_file(struct call *call, const struct opening *opening,
         return explain_refusal(call, READ, &refusal);
     if (watched && is_mask(object))
         return expect_refusal(call, opening, READ, object);
-    /* It may have another name by now, and would not be created by the kernel. */
-    return opening_creates(opening) && regular ? open_here(call, opening, NULL, object, place)
-                                               : answer_continue();
+    if (!opening_creates(opening) || (regular && is_procfs(object)))
+        return opening_left_to_kernel(opening);
+    return open_here(call, opening, NULL, object, place);
 }
 
-/* Terminals become the controlling one of who opens them; and /dev/tty is another one for each. A device that
- * was found through a descriptor need not lie beneath /dev, where the kernel opens it. */
+/*
+ * Terminals become the controlling one of who opens them; and /dev/tty is another one for each. So devices
+ * are left to the kernel where it opens them beneath /dev and nothing else: a device that was found through a
+ * descriptor need not lie there, and what is only cut it does not ask Landlock for.
+ */
 static struct answer open_device(struct call *call, const struct opening *opening, int object,
                                  const struct place *place, dev_t device) {
-    bool by_descriptor = place->name[0] == '\0' && device != makedev(5, 0);
-    return by_descriptor && opening_writes(opening) ? open_here(call, opening, WRITE, object, place)
-                                                    : answer_continue();
+    bool is_tty = device == TTY;
+    bool by_descriptor = place->name[0] == '\0' && !is_tty;
+    bool only_cut = (opening->flags & (O_ACCMODE | O_TRUNC)) == (O_RDONLY | O_TRUNC);
+    if (!opening_changes(opening) || (call->supervisor->landlocked && !by_descriptor && !only_cut))
+        return answer_continue();
+    cleanup_fd int terminal = is_tty ? terminal_of(call) : -1;
+    if (is_tty && terminal < 0)
+        return answer_errno(ENXIO);
+    return open_here(call, opening, WRITE, is_tty ? terminal : object, place);
 }
 
 struct answer opening_object(struct call *call, const struct opening *opening, int object,
@@ -204,15 +230,19 @@ struct answer opening_object(struct call *call, const struct opening *opening, i
         return writes ? write_file(call, opening, object, place, true)
                       : read_file(call, opening, object, place, true);
     case S_IFDIR:
-        return writes ? answer_continue() : read_file(call, opening, object, place, false);
+        return opening_changes(opening) ? answer_errno(EISDIR)
+                                        : read_file(call, opening, object, place, false);
     case S_IFIFO:
     case S_IFSOCK:
-        return writes ? write_file(call, opening, object, place, false) : answer_continue();
+        return writes ? write_file(call, opening, object, place, false)
+                      : read_file(call, opening, object, place, false);
     case S_IFCHR:
     case S_IFBLK:
         return open_device(call, opening, object, place, facts.st_rdev);
+    case S_IFLNK:
+        return answer_errno((opening->flags & O_DIRECTORY) != 0 ? ENOTDIR : ELOOP);
     default:
-        return answer_continue();
+        return opening_left_to_kernel(opening);
     }
 }
 

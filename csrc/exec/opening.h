@@ -27,6 +27,11 @@ static inline bool opening_creates(const struct opening *opening) {
     return (opening->flags & O_CREAT) != 0;
 }
 
+/* Where the kernel would read the path anew another file may be meant by then. */
+static inline bool opening_changes(const struct opening *opening) {
+    return opening_writes(opening) || opening_creates(opening);
+}
+
 static inline bool opening_is_unnamed(const struct opening *opening) {
     return (opening->flags & O_TMPFILE) == O_TMPFILE;
 }
@@ -40,6 +45,10 @@ struct answer opening_object(struct call *call, const struct opening *opening, i
 
 /* With O_TMPFILE, in the folder (O_PATH). */
 struct answer opening_unnamed(struct call *call, const struct opening *opening, int folder);
+
+/* Where the supervisor has nothing to say. What may change or make a file the kernel refuses, or would open
+ * something else: EACCES. */
+struct answer opening_left_to_kernel(const struct opening *opening);
 
 /* True for what a denied path is covered with. */
 bool is_mask(int fd);

@@ -149,12 +149,6 @@ void note_place(const struct call *call, const struct place *place) {
         note_path(call, path);
 }
 
-void note_object(const struct call *call, int fd) {
-    char path[PATH_MAX];
-    if (call->supervisor->rules != NULL && object_path(fd, path, sizeof path))
-        note_path(call, path);
-}
-
 /* --- what was made in vain --- */
 
 /* True where the file was taken away, or has no name. */

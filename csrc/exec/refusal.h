@@ -41,7 +41,6 @@ struct answer explain_refusal(struct call *call, const char *operation, const st
 
 /* rules_note() of it. */
 void note_place(const struct call *call, const struct place *place);
-void note_object(const struct call *call, int fd);
 void note_path(const struct call *call, const char *path);
 
 /*

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/btrfs.h>
+#include <linux/fs.h>
+#include <linux/msdos_fs.h>
 #include <linux/netlink.h>
 #include <linux/sched.h>
 #include <sys/ioctl.h>
@@ -23,9 +25,18 @@
 /* open(2): with any of these a file may change or come to be; with O_PATH the kernel ignores them. */
 #define WRITE_FLAGS (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
 
-/* Commands that make a name without any call that the supervisor or Landlock would see. */
-#define OCFS2_IOC_REFLINK _IOW('o', 4, uint64_t[3])            /* fs/ocfs2/ocfs2_ioctl.h */
-#define BCH_IOCTL_SUBVOLUME_CREATE _IOW(0xbc, 16, uint64_t[4]) /* fs/bcachefs/bcachefs_ioctl.h, Linux 6.7 */
+/* Commands that make a name, or take one away, without any call that the supervisor or Landlock would see. */
+#define OCFS2_IOC_REFLINK _IOW('o', 4, uint64_t[3])             /* fs/ocfs2/ocfs2_ioctl.h */
+#define BCH_IOCTL_SUBVOLUME_CREATE _IOW(0xbc, 16, uint64_t[4])  /* fs/bcachefs/bcachefs_ioctl.h, Linux 6.7 */
+#define BCH_IOCTL_SUBVOLUME_DESTROY _IOW(0xbc, 17, uint64_t[4]) /* the same */
+
+#ifndef BTRFS_IOC_SNAP_DESTROY_V2 /* Linux 5.7 */
+#define BTRFS_IOC_SNAP_DESTROY_V2 _IOW(BTRFS_IOCTL_MAGIC, 63, struct btrfs_ioctl_vol_args_v2)
+#endif
+
+/* Commands that change a file's attributes by a descriptor that is open for reading. */
+#define EXT4_IOC_SETVERSION _IOW('f', 4, long)     /* fs/ext4/ext4.h */
+#define VERITY_ENABLE _IOW('f', 133, uint8_t[128]) /* linux/fsverity.h, Linux 5.4 */
 
 const struct seccomp_rule seccomp_table[] = {
     /* First what is called often and depends on an argument: the kernel remembers which numbers are always
@@ -46,6 +57,19 @@ const struct seccomp_rule seccomp_table[] = {
     {__NR_ioctl, IS(1, BTRFS_IOC_SNAP_CREATE_V2), REFUSE(ENOTTY)},
     {__NR_ioctl, IS(1, OCFS2_IOC_REFLINK), REFUSE(ENOTTY)},
     {__NR_ioctl, IS(1, BCH_IOCTL_SUBVOLUME_CREATE), REFUSE(ENOTTY)},
+    {__NR_ioctl, IS(1, BTRFS_IOC_SNAP_DESTROY), REFUSE(ENOTTY)},
+    {__NR_ioctl, IS(1, BTRFS_IOC_SNAP_DESTROY_V2), REFUSE(ENOTTY)},
+    {__NR_ioctl, IS(1, BCH_IOCTL_SUBVOLUME_DESTROY), REFUSE(ENOTTY)},
+    {__NR_ioctl, IS(1, BTRFS_IOC_SUBVOL_SETFLAGS), REFUSE(ENOTTY)},
+    {__NR_ioctl, IS(1, FS_IOC_SETFLAGS), REFUSE(ENOTTY)},
+    {__NR_ioctl, IS(1, FS_IOC32_SETFLAGS), REFUSE(ENOTTY)},
+    {__NR_ioctl, IS(1, FS_IOC_FSSETXATTR), REFUSE(ENOTTY)},
+    {__NR_ioctl, IS(1, FS_IOC_SETVERSION), REFUSE(ENOTTY)},
+    {__NR_ioctl, IS(1, FS_IOC32_SETVERSION), REFUSE(ENOTTY)},
+    {__NR_ioctl, IS(1, EXT4_IOC_SETVERSION), REFUSE(ENOTTY)},
+    {__NR_ioctl, IS(1, VERITY_ENABLE), REFUSE(ENOTTY)},
+    {__NR_ioctl, IS(1, FS_IOC_SET_ENCRYPTION_POLICY), REFUSE(ENOTTY)},
+    {__NR_ioctl, IS(1, FAT_IOCTL_SET_ATTRIBUTES), REFUSE(ENOTTY)},
     {__NR_sendto, SET(4), NOTIFY(SUPERVISE_FILTER)},
     /* What is refused falls back as on a kernel that lacks it: EAFNOSUPPORT for a family, EPROTONOSUPPORT for
      * a netlink protocol (libaudit, and PAM with it, go on only then). getifaddrs(3) asks NETLINK_ROUTE. */

@@ -22,6 +22,7 @@ struct supervisor {
     int stage;                   /* pidfd of the run's pid 1 */
     int root;                    /* O_PATH of the run's root */
     int mounts;                  /* the run's mount namespace: its masks hold until the last call was made */
+    bool landlocked;             /* commands make no name, and write to nothing but devices, by themselves */
     bool settles;                /* this kernel wants settle.h */
     bool mounts_stay;            /* they hold in descriptors of folders that outlive the run, too */
     struct unix_diag *unix_diag; /* of the run's network; NULL: none */

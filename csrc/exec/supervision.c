@@ -1,6 +1,7 @@
 #include "exec/supervision.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,10 +27,12 @@ static enum supervision_result only_static(char *text, size_t text_size) {
 }
 
 /* Without sending descriptors: a message that could carry some would be a notified call itself. */
-static int hand_over(int listener, int unix_diag) {
+static int hand_over(int listener, int unix_diag, bool landlocked) {
     volatile uint64_t sample = SUPERVISOR_SAMPLE;
-    struct supervisor_hello hello = {
-        .listener = listener, .unix_diag = unix_diag, .sample = (uint64_t)(uintptr_t)&sample};
+    struct supervisor_hello hello = {.listener = listener,
+                                     .unix_diag = unix_diag,
+                                     .landlock = landlocked,
+                                     .sample = (uint64_t)(uintptr_t)&sample};
     struct supervisor_ready ready;
     ssize_t got;
     if (send(LAUNCH_FD_SUPERVISOR, &hello, sizeof hello, MSG_NOSIGNAL) != (ssize_t)sizeof hello)
@@ -51,10 +54,9 @@ enum supervision_result supervision_enter(unsigned supervision, char *text, size
     if ((supervision & SUPERVISE_FILTER) == 0)
         return only_static(text, text_size) == SUPERVISION_UNFILTERED ? SUPERVISION_UNFILTERED
                                                                       : SUPERVISION_HOLDS;
-    /* Where there is none the supervisor decides all the same: the commands' races with it are then its own
-     * to win. Before the filter, which keeps commands from more of it. */
-    if ((supervision & SUPERVISE_PATHS) != 0)
-        (void)landlock_enter();
+    /* Where there is none the supervisor leaves less to the kernel. Before the filter, which keeps commands
+     * from more of it. */
+    bool landlocked = (supervision & SUPERVISE_PATHS) != 0 && landlock_enter() == 0;
     /* Before the filter, which refuses its family. */
     cleanup_fd int unix_diag = unix_diag_open();
     int errnum = seccomp_filter_install(supervision, &listener);
@@ -62,7 +64,7 @@ enum supervision_result supervision_enter(unsigned supervision, char *text, size
         snprintf(text, text_size, "seccomp notifications: %s", strerror(errnum));
         return only_static(text, text_size);
     }
-    errnum = hand_over(listener, unix_diag);
+    errnum = hand_over(listener, unix_diag, landlocked);
     if (errnum == 0)
         return SUPERVISION_HOLDS;
     snprintf(text, text_size, "the supervisor cannot take the run: %s", strerror(errnum));

@@ -140,6 +140,7 @@ static bool can_read(pid_t stage, const struct supervisor_hello *hello) {
 /* Everything of the run that is reached by descriptors. 0 or an errno. */
 static int take_run(struct supervisor *supervisor, pid_t stage, const struct supervisor_hello *hello) {
     char path[32];
+    supervisor->landlocked = hello->landlock != 0;
     supervisor->stage = (int)syscall(SYS_pidfd_open, stage, 0u);
     if (supervisor->stage < 0)
         return errno;

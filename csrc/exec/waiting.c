@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -16,8 +17,9 @@
 #include "exec/pending_signal.h"
 #include "exec/waiting_internal.h"
 
-/* As many calls as may wait at once: each takes a thread. */
+/* As many calls as may wait at once: each takes a thread, and of the descriptors two or three. */
 #define WAITS_MAX 256
+#define DESCRIPTORS_PER_WAIT 8
 /* Threads that are to be free to receive whatever waits. */
 #define RECEIVERS 2
 /* How soon a signal reaches a command that waits. */
@@ -38,11 +40,20 @@ struct waiting_calls {
     pthread_mutex_t lock;
     struct wait *waits;
     size_t wait_count;
+    size_t wait_limit;
     size_t thread_count;
     int wake; /* the main thread has to tick */
     struct supervisor *supervisor;
     receiver_fn receive;
 };
+
+/* Other calls must not lack descriptors because of these. */
+static size_t limit_of_waits(void) {
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur / DESCRIPTORS_PER_WAIT > WAITS_MAX)
+        return WAITS_MAX;
+    return (size_t)files.rlim_cur / DESCRIPTORS_PER_WAIT;
+}
 
 struct waiting_calls *waiting_new(struct supervisor *supervisor, receiver_fn receive) {
     struct waiting_calls *waiting = calloc(1, sizeof *waiting);
@@ -50,6 +61,7 @@ struct waiting_calls *waiting_new(struct supervisor *supervisor, receiver_fn rec
         return NULL;
     waiting->supervisor = supervisor;
     waiting->receive = receive;
+    waiting->wait_limit = limit_of_waits();
     waiting->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (waiting->wake < 0 || pthread_mutex_init(&waiting->lock, NULL) != 0) {
         close_fd(&waiting->wake);
@@ -101,7 +113,7 @@ struct wait *wait_begin(struct call *call) {
     wait->thread = pthread_self();
     pthread_mutex_lock(&waiting->lock);
     /* Somebody must be left to receive calls: what this one waits for may depend on them. */
-    bool room = waiting->wait_count < WAITS_MAX && add_receivers(waiting, 2) == 0;
+    bool room = waiting->wait_count < waiting->wait_limit && add_receivers(waiting, 2) == 0;
     if (room) {
         wait->next = waiting->waits;
         waiting->waits = wait;

@@ -92,6 +92,7 @@ struct stage_event {
 struct supervisor_hello {
     int32_t listener;  /* -1: there can be none here */
     int32_t unix_diag; /* a NETLINK_SOCK_DIAG socket of the run's network; -1: none */
+    int32_t landlock;  /* not 0: the kernel refuses new names, and writing but beneath /dev (landlock.h) */
     uint64_t sample;   /* where the stage's memory holds SUPERVISOR_SAMPLE: whether it can be read */
 };
 #define SUPERVISOR_SAMPLE 0x6f732d73616e6462u

@@ -1,10 +1,12 @@
 /*
  * flip_names CALL TRIES: makes one call again and again with a path whose first byte another thread flips: it
- * names a file of the command's, d/xmcp.json, or d/.mcp.json. The calls that begin with "old" find both
- * there, and never take the protected one away. Prints how many tries there were, and how often the call gave
- * 0.
+ * names a file of the command's, d/xmcp.json, or d/.mcp.json. The calls that begin with "old" find the first
+ * there, and never take anything away; it may be a folder. Prints how many tries there were, and how often
+ * the call gave 0, or said that it is a folder.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -13,6 +15,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -37,6 +40,37 @@ static void *flip(void *data) {
     return NULL;
 }
 
+/* One byte more or less behind the name: a slash. */
+static void *flip_slash(void *data) {
+    (void)data;
+    volatile char *byte = &path[sizeof PROTECTED - 1];
+    for (unsigned i = 0; !over; i++) {
+        *byte = i % 2 == 0 ? '/' : '\0';
+        for (volatile unsigned pause = i % 512; pause > 0; pause--)
+            ;
+    }
+    return NULL;
+}
+
+/* d/folder is by turns a folder with commands in it, an empty one, and not there. */
+static void *flip_folder(void *data) {
+    (void)data;
+    while (!over) {
+        syscall(SYS_renameat2, AT_FDCWD, "d/folder", AT_FDCWD, "d/empty", RENAME_EXCHANGE);
+        rename("d/folder", "d/away");
+        rename("d/away", "d/folder");
+    }
+    return NULL;
+}
+
+static int move_folder(void) {
+    if (rename("d/folder", "d/.claude") != 0)
+        return -1;
+    if (access("d/.claude/commands", F_OK) != 0)
+        rename("d/.claude", "d/empty");
+    return 0;
+}
+
 /* The number of one descriptor names d/ and e/ by turns. */
 static void *flip_descriptor(void *data) {
     (void)data;
@@ -50,14 +84,14 @@ static void *flip_descriptor(void *data) {
 
 static int close_it(int fd) {
     if (fd < 0)
-        return -1;
+        return errno == EISDIR ? 0 : -1;
     close(fd);
     return 0;
 }
 
 static int write_it(int fd) {
     if (fd < 0)
-        return -1;
+        return errno == EISDIR ? 0 : -1;
     int result = write(fd, "attack", 6) == 6 ? 0 : -1;
     close(fd);
     return result;
@@ -97,6 +131,12 @@ static int attempt(const char *call) {
         return write_it(open(path, O_WRONLY));
     if (strcmp(call, "old-create") == 0)
         return write_it(open(path, O_WRONLY | O_CREAT, 0666));
+    if (strcmp(call, "old-cut") == 0)
+        return close_it(open(path, O_RDONLY | O_TRUNC));
+    if (strcmp(call, "slash") == 0)
+        return write_it(open(path, O_WRONLY | O_CREAT, 0666));
+    if (strcmp(call, "old-folder") == 0)
+        return move_folder();
     if (strcmp(call, "old-truncate") == 0)
         return truncate(path, 3);
     if (strcmp(call, "old-chmod") == 0)
@@ -127,8 +167,18 @@ int main(int argc, char **argv) {
         folders[1] = open("e", O_RDONLY | O_DIRECTORY);
         descriptor = dup(folders[0]);
     }
+    void *(*flipper)(void *) = by_descriptor ? flip_descriptor : flip;
+    if (strcmp(argv[1], "slash") == 0) {
+        strcpy(path, PROTECTED);
+        flipper = flip_slash;
+    } else if (strcmp(argv[1], "old-folder") == 0) {
+        if (mkdir("d/folder", 0777) != 0 || mkdir("d/folder/commands", 0777) != 0 ||
+            mkdir("d/empty", 0777) != 0)
+            return 2;
+        flipper = flip_folder;
+    }
     pthread_t thread;
-    if (pthread_create(&thread, NULL, by_descriptor ? flip_descriptor : flip, NULL) != 0)
+    if (pthread_create(&thread, NULL, flipper, NULL) != 0)
         return 2;
     int worked = 0;
     for (int i = atoi(argv[2]); i > 0; i--) {

@@ -43,6 +43,7 @@ const DETOURS = {
   'a bare repository without its objects for a moment': 'mv bare.git/objects own/; hook bare.git/hooks/post-commit; config bare.git/config; mv own/objects bare.git/',
   'a bare repository without its HEAD for a moment': 'mv bare.git/HEAD bare.git/H; hook bare.git/hooks/post-commit; config bare.git/config; mv bare.git/H bare.git/HEAD',
   'a bare repository that is put together': 'hook new/hooks/post-commit; config new/config; parts new',
+  'one with a name as of what was deleted': 'mkdir new "new (deleted)"; cd "new (deleted)"; hook hooks/post-commit; config config; cp -r ../host/.git/HEAD ../host/.git/objects ../host/.git/refs .',
   'one whose parts are links to come': ['mkdir new; cp host/.git/HEAD new/; hook new/hooks/post-commit; config new/config; ln -s ../own/objects ../own/refs new/', 'mkdir own/objects own/refs'],
   'one that is put together over two runs': ['hook new/hooks/post-commit; config new/config; mkdir new/objects', 'mkdir new/refs; cp host/.git/HEAD new/'],
   'a folder that another run prepared': ['hook stage/hooks/post-commit; config stage/config', 'mv stage .git; parts .git'],

@@ -132,7 +132,7 @@ function snapshotWithout(folder, ...without) {
 /** The lines of a block that speak of protected names, taken apart. @param {string[]} lines */
 function protections(lines) {
   return lines.map((line) => {
-    const match = /^deny (file-[a-z-]+) (.*) \((protected: [^()]+)\)( \(×\d+\))?$/.exec(line);
+    const match = /^deny (file-[a-z-]+|network-bind) (.*) \((protected: [^()]+)\)( \(×\d+\))?$/.exec(line);
     return match ? { operation: match[1], path: match[2], why: match[3] } : { unexpected: line };
   });
 }

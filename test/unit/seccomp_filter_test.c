@@ -199,6 +199,21 @@ static void ioctls(struct attempts *attempts) {
         {0x50009417 | HIGH(7), ENOTTY},
         {0x40186f04 /* OCFS2_IOC_REFLINK */, ENOTTY},
         {0x4020bc10 /* BCH_IOCTL_SUBVOLUME_CREATE */, ENOTTY},
+        {0x5000940f /* BTRFS_IOC_SNAP_DESTROY */, ENOTTY},
+        {0x5000943f /* BTRFS_IOC_SNAP_DESTROY_V2 */, ENOTTY},
+        {0x4020bc11 /* BCH_IOCTL_SUBVOLUME_DESTROY */, ENOTTY},
+        {0x4008941a /* BTRFS_IOC_SUBVOL_SETFLAGS */, ENOTTY},
+        {0x80086601 /* FS_IOC_GETFLAGS */, ALLOWED},
+        {0x40086602 /* FS_IOC_SETFLAGS */, ENOTTY},
+        {0x40046602 /* FS_IOC32_SETFLAGS */, ENOTTY},
+        {0x801c581f /* FS_IOC_FSGETXATTR */, ALLOWED},
+        {0x401c5820 /* FS_IOC_FSSETXATTR */, ENOTTY},
+        {0x40087602 /* FS_IOC_SETVERSION */, ENOTTY},
+        {0x40047602 /* FS_IOC32_SETVERSION */, ENOTTY},
+        {0x40086604 /* EXT4_IOC_SETVERSION */, ENOTTY},
+        {0x40806685 /* FS_IOC_ENABLE_VERITY */, ENOTTY},
+        {0x800c6613 /* FS_IOC_SET_ENCRYPTION_POLICY */, ENOTTY},
+        {0x40047211 /* FAT_IOCTL_SET_ATTRIBUTES */, ENOTTY},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         add(attempts, cases[i].expected, SYS_ioctl, 0, cases[i].command, 0, 0, 0, 0);
