@@ -27,6 +27,8 @@
 
 /* --- real paths --- */
 
+typedef void on_link(void *data, const char *path);
+
 static bool real_path_of(int fd, char *real) {
     char link[64];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -37,11 +39,6 @@ static bool real_path_of(int fd, char *real) {
     return true;
 }
 
-static bool real_path_of_existing(const char *path, char *real) {
-    cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC);
-    return fd >= 0 && real_path_of(fd, real);
-}
-
 /* "folder/name" for a name that may be the root's. False: too long. */
 static bool join(char *out, const char *folder, const char *rest) {
     int length = snprintf(out, PATH_MAX, "%s%s%s", folder[1] == '\0' ? "" : folder,
@@ -49,118 +46,77 @@ static bool join(char *out, const char *folder, const char *rest) {
     return length > 0 && length < PATH_MAX;
 }
 
-static bool has_dots(const char *rest) {
-    for (const char *at = rest; *at != '\0';) {
-        at += strspn(at, "/");
-        size_t length = strcspn(at, "/");
-        if ((length == 1 && at[0] == '.') || (length == 2 && at[0] == '.' && at[1] == '.'))
-            return true;
-        at += length;
-    }
-    return false;
+/* Of "/" it is "/" itself. */
+static void go_up(char *folder) {
+    char *slash = strrchr(folder, '/');
+    slash[slash == folder ? 1 : 0] = '\0';
 }
 
-/* As text: no "//", no dots. */
-static void normalise(char *path) {
-    size_t length = 0;
-    for (const char *at = path; *at != '\0';) {
-        at += strspn(at, "/");
-        size_t size = strcspn(at, "/");
-        if (size == 2 && at[0] == '.' && at[1] == '.') {
-            while (length > 0 && path[--length] != '/')
-                ;
-        } else if (size > 0 && !(size == 1 && at[0] == '.')) {
-            path[length++] = '/';
-            memmove(path + length, at, size);
-            length += size;
-        }
-        at += size;
-    }
-    if (length == 0)
-        path[length++] = '/';
-    path[length] = '\0';
-}
+/* Path_resolution(7) on the way; the real path is of what was resolved, todo of what is still to be. */
+struct resolving {
+    char real[PATH_MAX];
+    char todo[PATH_MAX];
+    int links;
+};
 
-/*
- * One symlink that leads nowhere, the first component of what is missing: *path becomes the path behind it.
- * 1: there is one; 0: none; -1: too long.
- */
-static int follow_dangling(char *path, const char *folder, const char *rest) {
-    char link[PATH_MAX];
-    char target[PATH_MAX];
-    char first[NAME_MAX + 1];
-    const char *name = rest + strspn(rest, "/");
-    size_t length = strcspn(name, "/");
-    if (length > NAME_MAX)
-        return -1;
-    memcpy(first, name, length);
-    first[length] = '\0';
-    if (!join(link, folder, first))
-        return -1;
-    ssize_t got = readlink(link, target, sizeof target - 1);
-    if (got <= 0)
-        return 0;
-    target[got] = '\0';
-    char behind[PATH_MAX];
-    int size = snprintf(behind, sizeof behind, "%s%s", target, name + length);
-    if (size < 0 || size >= PATH_MAX)
-        return -1;
-    if (behind[0] == '/')
-        memcpy(path, behind, (size_t)size + 1);
-    else if (!join(path, folder, behind))
-        return -1;
-    return 1;
-}
-
-/*
- * As real_path_so_far for what is missing from some component on. 1: *path is to be tried instead. Dots
- * behind it are taken as text: a folder will be there.
- */
-static int real_of_missing(char *path, char *real) {
-    char rest[PATH_MAX] = "";
-    char above[PATH_MAX];
-    snprintf(above, sizeof above, "%s", path);
-    for (char *slash; (slash = strrchr(above, '/')) != NULL;) {
-        snprintf(rest, sizeof rest, "%s", path + (slash - above));
-        slash[slash == above ? 1 : 0] = '\0';
-        if (!real_path_of_existing(above, real)) {
-            if (slash == above || (errno != ENOENT && errno != ENOTDIR))
-                return -1;
-            continue;
-        }
-        char folder[PATH_MAX];
-        snprintf(folder, sizeof folder, "%s", real);
-        int followed = follow_dangling(path, folder, rest);
-        if (followed != 0)
-            return followed;
-        if (!join(real, folder, rest))
-            return -1;
-        normalise(real);
-        if (!has_dots(rest))
-            return 0;
-        memcpy(path, real, strlen(real) + 1);
-        return 1;
-    }
-    return -1;
-}
-
-bool real_path_so_far(const char *written, char *real) {
-    char path[PATH_MAX];
-    if (written[0] != '/' || strlen(written) >= sizeof path)
+/* What a symlink says comes before the rest. False: too much. */
+static bool follow(struct resolving *at, const char *target, const char *rest) {
+    char todo[PATH_MAX];
+    int length = snprintf(todo, sizeof todo, "%s%s", target, rest);
+    if (length < 0 || length >= PATH_MAX || ++at->links > SYMLINKS_MAX)
         return false;
-    snprintf(path, sizeof path, "%s", written);
-    for (int links = 0; links <= SYMLINKS_MAX; links++) {
-        for (size_t length = strlen(path); length > 1 && path[length - 1] == '/'; length--)
-            path[length - 1] = '\0';
-        if (real_path_of_existing(path, real))
-            return true;
-        if (errno != ENOENT && errno != ENOTDIR)
+    memcpy(at->todo, todo, (size_t)length + 1);
+    if (target[0] == '/')
+        memcpy(at->real, "/", 2);
+    return true;
+}
+
+/* One component; of a symlink, links hears the path (it may be NULL). False: there is no such path. */
+static bool resolve_next(struct resolving *at, on_link *links, void *data) {
+    char name[NAME_MAX + 1];
+    char next[PATH_MAX];
+    char target[PATH_MAX];
+    const char *begin = at->todo + strspn(at->todo, "/");
+    size_t length = strcspn(begin, "/");
+    if (length > NAME_MAX)
+        return false;
+    memcpy(name, begin, length);
+    name[length] = '\0';
+    const char *rest = begin + length;
+    ssize_t size = -1;
+    if (strcmp(name, "..") == 0) {
+        go_up(at->real);
+    } else if (length > 0 && strcmp(name, ".") != 0) {
+        if (!join(next, at->real, name))
             return false;
-        int again = real_of_missing(path, real);
-        if (again != 1)
-            return again == 0;
+        size = readlink(next, target, sizeof target - 1);
+        if (size < 0)
+            memcpy(at->real, next, strlen(next) + 1);
     }
-    return false;
+    if (size < 0) {
+        memmove(at->todo, rest, strlen(rest) + 1);
+        return true;
+    }
+    target[size] = '\0';
+    if (links != NULL)
+        links(data, next);
+    return follow(at, target, rest);
+}
+
+static bool resolve(const char *path, char *real, on_link *links, void *data) {
+    struct resolving at = {.real = "/"};
+    if (path[0] != '/' || strlen(path) >= sizeof at.todo)
+        return false;
+    memcpy(at.todo, path, strlen(path) + 1);
+    while (at.todo[0] != '\0')
+        if (!resolve_next(&at, links, data))
+            return false;
+    memcpy(real, at.real, strlen(at.real) + 1);
+    return true;
+}
+
+bool real_path_so_far(const char *path, char *real) {
+    return resolve(path, real, NULL, NULL);
 }
 
 /* --- small files --- */
@@ -233,67 +189,40 @@ static bool is_below_hooks(const char *real) {
     return at != NULL && (at[sizeof hooks - 1] == '\0' || at[sizeof hooks - 1] == '/');
 }
 
-/* Not what would take the worktree itself from the commands. */
-static void add_real(struct hooks_paths *paths, const char *real, const char *worktree) {
-    if (real[1] == '\0' || is_below_hooks(real) || (worktree != NULL && path_is_within(worktree, real)))
-        return;
+static void add_real(struct hooks_paths *paths, const char *real) {
     size_t size = strlen(real) + 1;
-    if (paths->bytes + size <= BYTES_MAX && session_index_add(paths->index, INDEX_HOOKS, real) == 0)
+    if (!is_below_hooks(real) && paths->bytes + size <= BYTES_MAX &&
+        session_index_add(paths->index, INDEX_HOOKS, real) == 0)
         paths->bytes += size;
 }
 
-/* One component of *rest further: the real folder becomes the next one. A symlink there is added, and *rest
- * becomes what it leads to. False: the way ends. */
-static bool step(struct hooks_paths *paths, char *folder, char *rest, const char *worktree) {
-    char next[PATH_MAX];
-    char target[PATH_MAX];
-    char name[NAME_MAX + 1];
-    const char *at = rest + strspn(rest, "/");
-    size_t length = strcspn(at, "/");
-    if (length == 0 || length > NAME_MAX)
-        return false;
-    memcpy(name, at, length);
-    name[length] = '\0';
-    if (!join(next, folder, name))
-        return false;
-    ssize_t got = readlink(next, target, sizeof target - 1);
-    if (got <= 0) {
-        normalise(next);
-        memcpy(folder, next, strlen(next) + 1);
-        memmove(rest, at + length, strlen(at + length) + 1);
-        return true;
-    }
-    add_real(paths, next, worktree);
-    target[got] = '\0';
-    if (snprintf(next, sizeof next, "%s%s", target, at + length) >= PATH_MAX)
-        return false;
-    memcpy(rest, next, strlen(next) + 1);
-    if (rest[0] == '/')
-        folder[1] = '\0';
-    return true;
+static void add_symlink(void *data, const char *path) {
+    add_real(data, path);
 }
 
-/* Adds the symlinks on the path's way: one that is turned would lead git to other hooks. */
-static void add_links_of(struct hooks_paths *paths, const char *path, const char *worktree) {
-    char folder[PATH_MAX] = "/";
-    char rest[PATH_MAX];
-    snprintf(rest, sizeof rest, "%s", path);
-    /* So many components at the most, those of links included. */
-    for (int steps = 0; steps < SYMLINKS_MAX * 16 && step(paths, folder, rest, worktree); steps++)
-        ;
-}
-
-/* Adds what the path leads to, and by what. */
-static void add(struct hooks_paths *paths, const char *path, const char *worktree) {
+/* The symlinks on the way to a folder that may change, but not become another. */
+static void hold_way(struct hooks_paths *paths, const char *folder, const char *name) {
+    char path[PATH_MAX];
     char real[PATH_MAX];
-    if (!real_path_so_far(path, real))
-        return;
-    add_links_of(paths, path, worktree);
-    add_real(paths, real, worktree);
+    if (name[0] == '/' || join(path, folder, name))
+        resolve(name[0] == '/' ? name : path, real, add_symlink, paths);
+}
+
+/*
+ * Adds what the path leads to and the symlinks on the way, which could be turned; not what would take the
+ * worktree itself from the commands. False: it leads nowhere.
+ */
+static bool add(struct hooks_paths *paths, const char *path, const char *worktree, char *real) {
+    if (!resolve(path, real, add_symlink, paths))
+        return false;
+    if (real[1] != '\0' && (worktree == NULL || !path_is_within(worktree, real)))
+        add_real(paths, real);
+    return true;
 }
 
 static void add_hooks_path(const struct config_file *file, const char *value) {
     char path[PATH_MAX];
+    char real[PATH_MAX];
     bool relative = value[0] != '/' && value[0] != '~' && value[0] != '%' && value[0] != '\0';
     if (file->begin != NULL && relative) {
         struct hooks_paths *begin = file->begin;
@@ -301,7 +230,7 @@ static void add_hooks_path(const struct config_file *file, const char *value) {
             (begin->everywhere[begin->everywhere_count] = strdup(value)) != NULL)
             begin->everywhere_count++;
     } else if (expand(file->paths, file->worktree, value, path)) {
-        add(file->paths, path, file->worktree);
+        add(file->paths, path, file->worktree, real);
     }
 }
 
@@ -310,13 +239,11 @@ static void include(const struct config_file *file, const char *value) {
     char path[PATH_MAX];
     char real[PATH_MAX];
     if (file->depth >= INCLUDES_MAX || !expand(file->paths, file->folder, value, path) ||
-        !real_path_so_far(path, real))
+        !add(file->paths, path, file->worktree, real))
         return;
-    add(file->paths, path, file->worktree);
     char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%s", real);
-    char *slash = strrchr(folder, '/');
-    slash[slash == folder ? 1 : 0] = '\0';
+    memcpy(folder, real, strlen(real) + 1);
+    go_up(folder);
     struct config_file included = *file;
     included.folder = folder;
     included.depth++;
@@ -357,10 +284,15 @@ static void read_config(const struct config_file *file, int folder, const char *
 /* What a symlink of a git directory leads to is as much a part of it. */
 static void add_link(struct hooks_paths *paths, int directory, const char *real, const char *name,
                      const char *worktree) {
-    char target[2];
+    char target[PATH_MAX];
     char path[PATH_MAX];
-    if (readlinkat(directory, name, target, sizeof target) >= 0 && join(path, real, name))
-        add(paths, path, worktree);
+    char leads_to[PATH_MAX];
+    ssize_t length = readlinkat(directory, name, target, sizeof target - 1);
+    if (length <= 0)
+        return;
+    target[length] = '\0';
+    if (target[0] == '/' || join(path, real, target))
+        add(paths, target[0] == '/' ? target : path, worktree, leads_to);
 }
 
 /* directory: the worktree's own; common: the one with hooks and config, mostly the same. */
@@ -377,9 +309,10 @@ static void look_at(struct hooks_paths *paths, int directory, int common, const 
     file.folder = real;
     read_config(&file, directory, "config.worktree");
     char path[PATH_MAX];
+    char leads_to[PATH_MAX];
     for (size_t i = 0; worktree != NULL && i < paths->everywhere_count; i++)
         if (join(path, worktree, paths->everywhere[i]))
-            add(paths, path, worktree);
+            add(paths, path, worktree, leads_to);
 }
 
 static int open_folder(int folder, const char *name) {
@@ -389,17 +322,25 @@ static int open_folder(int folder, const char *name) {
 static void look_at_linked(struct hooks_paths *paths, int directory, const char *worktree) {
     cleanup_free char *link = read_link_file(directory, "commondir", "");
     cleanup_fd int common = link == NULL ? -1 : open_folder(directory, link);
+    char real[PATH_MAX];
+    if (link != NULL && real_path_of(directory, real))
+        hold_way(paths, real, link);
     look_at(paths, directory, common >= 0 ? common : directory, worktree);
 }
 
 bool hooks_paths_of_worktree(struct hooks_paths *paths, int worktree) {
     char real[PATH_MAX];
+    if (!real_path_of(worktree, real))
+        return false;
+    hold_way(paths, real, ".git");
     cleanup_fd int directory = open_folder(worktree, ".git");
     if (directory < 0) {
         cleanup_free char *link = read_link_file(worktree, ".git", "gitdir: ");
         directory = link == NULL ? -1 : open_folder(worktree, link);
+        if (link != NULL)
+            hold_way(paths, real, link);
     }
-    if (directory < 0 || !real_path_of(worktree, real))
+    if (directory < 0)
         return false;
     look_at_linked(paths, directory, real);
     return true;

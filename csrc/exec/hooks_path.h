@@ -29,8 +29,8 @@ bool hooks_paths_of_worktree(struct hooks_paths *paths, int worktree);
 /* A git directory without a worktree around it: a bare one, or one of a submodule's. */
 void hooks_paths_of_directory(struct hooks_paths *paths, int directory);
 
-/* The real path as far as it exists, what is missing behind it, symlinks that lead nowhere followed too.
- * false: there is none. real has PATH_MAX bytes. */
+/* The real path as far as it exists, what is missing behind it as text, symlinks that lead nowhere followed
+ * too. false: there is none. real has PATH_MAX bytes. */
 bool real_path_so_far(const char *path, char *real);
 
 #endif

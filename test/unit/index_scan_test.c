@@ -121,6 +121,7 @@ static void finds(void) {
         "cd .. && git init -q with-module\n"
         "git -C with-module -c protocol.file.allow=always submodule --quiet add ../main deep/module\n"
         "git -C with-module/.git/modules/deep/module config core.hooksPath module-hooks\n"
+        "mkdir turned && ln -s ../main turned/link && echo 'gitdir: link/.git' > turned/.git\n"
         "mkdir -p fake/.git fifo/.git && echo 'gitdir: /nonexistent' > fake/file && mkfifo fifo/.git/config\n"
         "mkdir junk && head -c 5000 /dev/zero > junk/.git\n");
     want(scan, "work");
@@ -131,7 +132,9 @@ static void finds(void) {
         "work/shared/hooks",
         "home/hooks",
         "work/bare.git/their-hooks",
+        "work/through/link",
         "real/h",
+        "work/dangling/hooks",
         "work/gone/hooks",
         "work/githooks",
         "work/elsewhere",
@@ -147,7 +150,8 @@ static void finds(void) {
         /* symlinks on the way */
         "work/through/link",
         "work/dangling/hooks",
-        "work/linked-config/.git/config",
+        "work/turned/link",
+        "work/turned/main-hooks",
     };
     const int count = sizeof found / sizeof found[0];
     for (int i = 0; i < count; i++)
