@@ -319,7 +319,7 @@ static int open_file(const struct side *side) {
 
 /* git writes its configuration anew though nothing in it changes (git-submodule(1) update, git-branch(1) -d).
  */
-#define SAME_MAX 65536
+#define SAME_MAX ((size_t)65536)
 
 /* True where a file, which may go, is to replace a protected one that has the same content: then only its own
  * name goes. */
@@ -334,7 +334,7 @@ static bool changes_nothing(const struct names *names, const struct rename_refus
     if (content != NULL && from >= 0 && to >= 0) {
         ssize_t length = read_all(from, content, SAME_MAX + 1);
         ssize_t other = read_all(to, content + SAME_MAX + 1, SAME_MAX + 1);
-        same = length >= 0 && length <= SAME_MAX && length == other &&
+        same = length >= 0 && (size_t)length <= SAME_MAX && length == other &&
                memcmp(content, content + SAME_MAX + 1, (size_t)length) == 0;
     }
     free(content);

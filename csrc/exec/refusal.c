@@ -70,14 +70,16 @@ static bool is_settled(struct rules *rules, uint64_t before, int *tries) {
     return false;
 }
 
-bool is_refused_place(const struct call *call, enum rule_act act, const struct place *place,
-                      struct refusal *out) {
+/* place: NULL where it is the object that is judged. */
+static bool is_refused_settled(const struct call *call, enum rule_act act, const struct place *place, int fd,
+                               struct refusal *out) {
     struct rules *rules = call->supervisor->rules;
     if (rules == NULL)
         return false;
     for (int tries = 0; tries < PATIENCE;) {
         out->moves = rules_moves(rules);
-        bool refused = is_refused_place_now(call, act, place, out);
+        bool refused = place == NULL ? is_refused_object_now(call, act, fd, out)
+                                     : is_refused_place_now(call, act, place, out);
         if (refused || is_settled(rules, out->moves, &tries))
             return refused;
     }
@@ -85,18 +87,13 @@ bool is_refused_place(const struct call *call, enum rule_act act, const struct p
     return true;
 }
 
+bool is_refused_place(const struct call *call, enum rule_act act, const struct place *place,
+                      struct refusal *out) {
+    return is_refused_settled(call, act, place, -1, out);
+}
+
 bool is_refused_object(const struct call *call, enum rule_act act, int fd, struct refusal *out) {
-    struct rules *rules = call->supervisor->rules;
-    if (rules == NULL)
-        return false;
-    for (int tries = 0; tries < PATIENCE;) {
-        out->moves = rules_moves(rules);
-        bool refused = is_refused_object_now(call, act, fd, out);
-        if (refused || is_settled(rules, out->moves, &tries))
-            return refused;
-    }
-    out->why = RESTLESS;
-    return true;
+    return is_refused_settled(call, act, NULL, fd, out);
 }
 
 bool is_refused_path(const struct call *call, enum rule_act act, struct refusal *judged) {
