@@ -111,8 +111,9 @@ void agent_run_check(struct agent_run *run, struct session_index *index);
 bool agent_run_is_orphaned(const struct agent_run *run);
 
 /*
- * True when the run can be reported: no process of it is left inside, which pid 1's own end says too, and what
- * a killed supervisor left was looked at; or KILL has had its time (ENDED_UNCONFIRMED). run->ended is then complete, and the command's output is closed.
+ * True when the run can be reported: no process of it is left inside, which pid 1's own end says too, and
+ * what a killed supervisor left was looked at; or KILL has had its time (ENDED_UNCONFIRMED). run->ended is
+ * then complete, and the command's output is closed.
  */
 bool agent_run_over(struct agent_run *run);
 

@@ -151,7 +151,7 @@ static struct answer bind_socket(struct call *call, int socket, const struct soc
 
 static struct answer make_bind(struct call *call) {
     const __u64 *args = call->data->args;
-    struct socket_kind kind;
+    struct socket_kind kind = {0};
     struct socket_address address;
     cleanup_fd int socket = socket_target_duplicate(call, (int)args[0]);
     int error = socket < 0 ? -socket : socket_kind_of(socket, &kind);

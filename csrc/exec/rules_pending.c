@@ -11,7 +11,7 @@
 #include "exec/rules_internal.h"
 
 /* A name that was judged is made at once, or after a slow file system's answer. */
-#define PENDING_SECONDS 10
+#define PENDING_SECONDS 10L
 
 static time_t now(void) {
     struct timespec time;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -19,7 +20,6 @@
 static dev_t number_of(const struct call *call) {
     char path[64];
     char text[512];
-    unsigned number = 0;
     snprintf(path, sizeof path, "/proc/%d/stat", (int)call->thread);
     cleanup_fd int fd = openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
@@ -27,8 +27,13 @@ static dev_t number_of(const struct call *call) {
         return 0;
     text[length] = '\0';
     const char *behind_name = strrchr(text, ')');
-    if (behind_name == NULL || sscanf(behind_name, ") %*c %*d %*d %*d %u", &number) != 1)
+    /* Behind the name: state, parent, group, session, terminal, each with a space before it. */
+    const char *field = behind_name == NULL ? NULL : behind_name + 1;
+    for (int i = 0; i < 4 && field != NULL; i++)
+        field = strchr(field + 1, ' ');
+    if (field == NULL)
         return 0;
+    unsigned long number = strtoul(field, NULL, 10);
     return makedev((number >> 8) & 0xfff, (number & 0xff) | ((number >> 12) & 0xfff00));
 }
 

@@ -139,15 +139,19 @@ struct leads {
     bool failed;
 };
 
+static struct strvec *leads_by(struct leads *leads, const char *key) {
+    if (strcmp(key, "core.hookspath") == 0)
+        return &leads->hooks;
+    bool includes = fnmatch("includeif.*.path", key, 0) == 0 || strcmp(key, "include.path") == 0;
+    return includes ? &leads->included : NULL;
+}
+
 static bool note_lead(const struct git_config_entry *entry, void *data) {
     struct leads *leads = data;
-    bool is_path = fnmatch("includeif.*.path", entry->key, 0) == 0 || strcmp(entry->key, "include.path") == 0;
-    struct strvec *into = strcmp(entry->key, "core.hookspath") == 0 ? &leads->hooks
-                          : is_path                                 ? &leads->included
-                                                                    : NULL;
-    if (into != NULL && entry->value != NULL && entry->value[0] != '\0' &&
-        strvec_push(into, entry->value) != 0)
-        leads->failed = true;
+    struct strvec *into = leads_by(leads, entry->key);
+    if (into == NULL || entry->value == NULL || entry->value[0] == '\0')
+        return true;
+    leads->failed = strvec_push(into, entry->value) != 0;
     return !leads->failed;
 }
 
