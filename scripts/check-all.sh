@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.." || exit
 
 check 'set-up' sh scripts/setup.sh --check
 check 'continuous integration' .ci/run
+stage 'plain user, all of it' bash scripts/test-user.sh --all
 stage 'honest programs, whole suites' npm test -- --timeout=3600 test/honest/suites.test.js
 check 'linters' bash scripts/lint.sh
 check 'fuzzing' bash scripts/fuzz.sh 60

@@ -1,8 +1,18 @@
 #!/usr/bin/env bash
 # The tests as a plain user who owns the checkout: a copy, a home, and a node that this user can execute.
+# test-user.sh [--all | FILE...]: those of running and of security where nothing is said.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/scratch.sh
+
+if [ $# = 0 ]; then
+    for file in test/*.test.js; do
+        name=$(basename "$file" .test.js)
+        [[ " ${same_for_everybody[*]} " == *" $name "* ]] || set -- "$@" "$file"
+    done
+elif [ "$1" = --all ]; then
+    shift
+fi
 
 # A test may leave a process of this user behind; the user is made for this run alone.
 user=sbx$$
