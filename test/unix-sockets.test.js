@@ -122,7 +122,7 @@ t.test('a thread that swaps address and descriptor reaches nobody', async (t) =>
   const [stream, , datagram] = servers.paths;
   const { stdout, stderr } = await machine.run([program.flip_address, '2', datagram, stream]);
   const counts = Object.fromEntries(stdout.trim().split('\n').map((line) => line.split(': ')));
-  t.ok(counts.made > 100 && counts.refused > 100, stdout);
+  t.ok(counts.made > 10 && counts.refused > 10, stdout);
   t.same(linesOf(stderr), [refused(datagram), refused(stream)]);
   t.same(servers.hits(), []);
   await withoutSandbox(folder).run([program.flip_address, '1', datagram, stream]);
