@@ -53,6 +53,14 @@ async function showFiles(machine, { workspace, outside, secrets }, isTold) {
   const kept = escape.exitCode !== 0 && !fs.existsSync(denied);
   reportDenied(kept && told.length === (isTold ? 1 : 0), 'write outside of it, and be told why', words(escape.stderr), told);
 
+  // Where nobody can tell what was refused, nobody holds names either (README, "What holds on a host").
+  if (isTold) {
+    const tasks = path.join(workspace, 'deep/.vscode');
+    const made = await shell(`mkdir -p ${tasks}`);
+    const refused = made.exitCode !== 0 && !fs.existsSync(tasks);
+    reportDenied(refused, 'make what an editor would run', words(made.stderr), parts(made.stderr).denials);
+  }
+
   const secret = path.join(secrets, 'token');
   const read = await shell(`cat ${secret}`);
   const hidden = read.exitCode !== 0 && read.stdout === '';
