@@ -327,10 +327,7 @@ t.test('a replaced file in every one of ten commands, and nothing is left of it 
   await closedAfter(t, place, () => replace(place.key), 'ten commands');
   t.ok(agents.length > 0);
   t.ok(await eventually(() => agents.every((pid) => childrenOf(pid).length === 0)), 'no process is left');
-  t.ok(
-    descriptors().every((count, i) => count <= before[i]),
-    'no descriptor',
-  );
+  t.ok(await eventually(() => descriptors().every((count, i) => count <= before[i])), 'no descriptor');
   t.equal(fs.readFileSync('/proc/self/mountinfo', 'utf8'), mounts, 'no mount');
 });
 
