@@ -360,8 +360,7 @@ int agent_main(void) {
         return 125;
     ready.status = session_namespaces_make(&agent.context.namespaces, ready.text, sizeof ready.text);
     set_up_files(&agent);
-    ready.flags = (agent.context.namespaces.mount >= 0 ? READY_MOUNT_PLAN : 0u) |
-                  (agent.context.watch != NULL ? READY_WATCHES : 0u);
+    ready.flags = agent.context.namespaces.mount >= 0 ? READY_MOUNT_PLAN : 0;
     /* Root keeps what the kernel wants of whoever maps root into a user namespace (user_namespaces(7)): under
      * no_new_privs, as in many containers, bwrap gets it from nowhere else. */
     capabilities_keep(1u << CAP_SETFCAP);

@@ -54,7 +54,6 @@ enum agent_ended_flags {
 
 enum agent_ready_flags {
     READY_MOUNT_PLAN = 1u << 0, /* START_MOUNT_PLAN can be asked for */
-    READY_WATCHES = 1u << 1,    /* what the host replaces while a run lives is masked again */
 };
 
 #define AGENT_TEXT_MAX 1024
