@@ -3,7 +3,7 @@
     {
       'target_name': 'os_sandbox',
       'sources': [
-        '<!@(node scripts/list-sources.js csrc/binding csrc/base csrc/policy csrc/plan csrc/command csrc/violations csrc/platform)',
+        '<!@(node scripts/list-sources.js csrc/binding csrc/base csrc/policy csrc/plan csrc/command csrc/violations csrc/protocol csrc/network csrc/platform)',
       ],
       # Our warnings are about our code, not about Node's headers.
       'cflags': ['-isystem <(node_root_dir)/include/node', '<!@(node scripts/cflags.js)'],

@@ -8,6 +8,7 @@
 
 #include "exec/kept.h"
 #include "exec/namespaces.h"
+#include "exec/port_table.h"
 #include "exec/session_index.h"
 #include "exec/watch.h"
 #include "exec/wire.h"
@@ -47,6 +48,8 @@ struct agent_context {
     struct session_namespaces namespaces;
     struct watch *watch;         /* NULL: no inotify instance could be had */
     struct session_index *index; /* NULL: none could be had */
+    int questions;               /* the supervisors' end of the question socket; -1: none */
+    struct port_table *ports;    /* NULL: none */
 };
 
 uint64_t monotonic_ns(void);

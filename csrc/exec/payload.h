@@ -47,6 +47,7 @@ enum supervision {
     SUPERVISE_OPTIONAL = 1u << 3,   /* a probe: what cannot be had here is told, and no failure */
     SUPERVISE_UNFILTERED = 1u << 4, /* this kernel has no filters either */
     SUPERVISE_QUIETLY = 1u << 5,    /* nothing is reported */
+    SUPERVISE_LISTENS = 1u << 6,    /* listen(2) is seen, and told to the addon */
 };
 
 /* Why a path is denied, as a violation says it. */
@@ -74,6 +75,7 @@ struct payload {
     size_t read_denied_count;
     size_t write_denied_count;
     uint32_t supervision; /* enum supervision */
+    uint32_t own_proxy; /* not 0: the run's network is its own; the stage opens the proxy's listener there */
     struct payload_reason *reasons;
     size_t reason_count;
     struct payload_rule *rules;

@@ -9,6 +9,7 @@
 
 #include "exec/payload.h"
 
+struct port_table;
 struct report;
 struct rules;
 struct umask_cache;
@@ -31,6 +32,9 @@ struct supervisor {
     struct umask_cache *umasks;
     struct waiting_calls *waiting;
     struct rules *rules; /* NULL: there are none */
+    uint64_t run;
+    int questions;            /* to the addon (question.h); -1: none */
+    struct port_table *ports; /* NULL: none */
 };
 
 /* One notified call of one thread. */

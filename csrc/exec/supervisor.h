@@ -7,8 +7,10 @@
 #define OS_SANDBOX_EXEC_SUPERVISOR_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
+struct port_table;
 struct session_index;
 
 struct supervisor_start {
@@ -17,6 +19,9 @@ struct supervisor_start {
     int events;                  /* the write end of the run's event pipe */
     bool mounted_before;         /* START_MOUNT_PLAN */
     struct session_index *index; /* the session's; inherited */
+    uint64_t run;
+    int questions;            /* the session's question socket (question.h), to write to; -1: none */
+    struct port_table *ports; /* the session's, inherited; NULL: none */
 };
 
 /* Forks it; descriptors stay the caller's too. Its pid, or -1 with errno. It ends when the stage is gone. */

@@ -41,7 +41,12 @@ enum agent_start_flags {
 };
 
 /* Agent → addon. The text is cut to what is used when sent. */
-enum agent_event_type { AGENT_READY = 1, AGENT_ENDED = 2 };
+enum agent_event_type {
+    AGENT_READY = 1, /* with READY_NETWORK: its descriptors, enum ready_fd */
+    AGENT_ENDED = 2,
+    AGENT_LISTENER =
+        3, /* of a run whose network is its own: the explicit proxy's listener inside comes along */
+};
 
 enum agent_ended_flags {
     ENDED_FAILED = 1u << 0,       /* the sandbox itself failed: text says why, status means nothing */
@@ -54,6 +59,16 @@ enum agent_ended_flags {
 
 enum agent_ready_flags {
     READY_MOUNT_PLAN = 1u << 0, /* START_MOUNT_PLAN can be asked for */
+    READY_NETWORK = 1u << 1, /* the session's network is there, with the process that makes sockets in it */
+    READY_GATEWAY = 1u << 2, /* and every address leads to its gateway; text says why not where not */
+};
+
+/* What AGENT_READY carries by SCM_RIGHTS with READY_NETWORK, in this order. */
+enum ready_fd {
+    READY_FD_GATEWAY,   /* to the gateway process (gateway_wire.h) */
+    READY_FD_QUESTIONS, /* from the supervisors (question.h) */
+    READY_FD_PORTS,     /* the port table's memfd (port_table.h) */
+    READY_FD_COUNT
 };
 
 #define AGENT_TEXT_MAX 1024

@@ -21,11 +21,16 @@ struct fs_options {
     bool allow_git_config;
 };
 
+#define NETWORK_TUNNELS_DEFAULT 1024u
+
 struct network_options {
     /* Patterns as written; each was accepted by domain_pattern_parse. */
     struct strvec allowed_domains;
     struct strvec denied_domains;
+    struct strvec allowed_ips; /* addresses and CIDR blocks as written, with or without :port */
     struct strvec allow_unix_sockets;
+    char *upstream_proxy; /* as written (upstream_proxy_parse took it), "direct", or NULL: the host's own */
+    uint32_t max_tunnels; /* 0: NETWORK_TUNNELS_DEFAULT */
     bool allow_local_binding;
     bool has_ask; /* the caller gave an onAskHost function; it stays on the JS side */
 };
