@@ -42,16 +42,8 @@ static int check_bytes(const char *text, struct error *err) {
 }
 
 static int parse_port(const char *text, uint16_t *port, struct error *err) {
-    unsigned value = 0;
-    size_t digits = strspn(text, "0123456789");
-    if (digits == 0 || digits > 5 || text[digits] != '\0' || text[0] == '0')
-        return refuse(err, "a port is a whole number from 1 to 65535");
-    for (size_t i = 0; i < digits; i++)
-        value = value * 10 + (unsigned)(text[i] - '0');
-    if (value > UINT16_MAX)
-        return refuse(err, "a port is a whole number from 1 to 65535");
-    *port = (uint16_t)value;
-    return 0;
+    return ip_port_parse(text, strlen(text), port) ? 0
+                                                   : refuse(err, "a port is a whole number from 1 to 65535");
 }
 
 static char lower(char c) {
@@ -79,22 +71,29 @@ static int check_labels(const char *name, struct error *err) {
     }
 }
 
-/* Copies the name into the pattern in its canonical form. */
+int domain_name_parse(const char *text, size_t length, char name[DOMAIN_NAME_MAX + 1], struct error *err) {
+    if (length > DOMAIN_NAME_MAX)
+        return refuse(err, "a name is not longer than 253 bytes");
+    char canonical[DOMAIN_NAME_MAX + 1];
+    for (size_t i = 0; i < length; i++) {
+        char c = lower(text[i]);
+        if (c != '.' && !is_name_byte(c))
+            return refuse(err, "a name has letters, digits, \"-\", \"_\" and dots only");
+        canonical[i] = c;
+    }
+    canonical[length] = '\0';
+    if (check_labels(canonical, err) != 0)
+        return -1;
+    memcpy(name, canonical, length + 1);
+    return 0;
+}
+
 static int parse_name(struct span host, struct domain_pattern *out, struct error *err) {
     if (memchr(host.start, '*', host.length) != NULL)
         return refuse(err, host.start[host.length - 1] == '*'
                                ? "\"*\" cannot be the end of a name"
                                : "\"*\" stands alone or as the whole first label");
-    if (host.length > DOMAIN_NAME_MAX)
-        return refuse(err, "a name is not longer than 253 bytes");
-    for (size_t i = 0; i < host.length; i++) {
-        char c = lower(host.start[i]);
-        if (c != '.' && !is_name_byte(c))
-            return refuse(err, "a name has letters, digits, \"-\", \"_\" and dots only");
-        out->name[i] = c;
-    }
-    out->name[host.length] = '\0';
-    return check_labels(out->name, err);
+    return domain_name_parse(host.start, host.length, out->name, err);
 }
 
 /* The address was read: the kind and the canonical text follow from it. */

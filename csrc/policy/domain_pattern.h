@@ -3,6 +3,7 @@
 #ifndef OS_SANDBOX_POLICY_DOMAIN_PATTERN_H
 #define OS_SANDBOX_POLICY_DOMAIN_PATTERN_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -32,5 +33,12 @@ struct domain_pattern {
  * a pattern"), for the caller to put beside the option's path. *out is written only on success.
  */
 int domain_pattern_parse(const char *text, struct domain_pattern *out, struct error *err);
+
+/*
+ * A name in its canonical form: lower case, labels of 1 to 63 letters, digits, "-" and "_", at most 253 bytes
+ * together (RFC 1035, section 2.3.4); the caller took a trailing dot off. 0, or -1 as domain_pattern_parse.
+ * name is written only on success.
+ */
+int domain_name_parse(const char *text, size_t length, char name[DOMAIN_NAME_MAX + 1], struct error *err);
 
 #endif

@@ -84,14 +84,28 @@ bool ip_address_parse_v4(const char *text, size_t length, uint8_t address[IP_ADD
     return false;
 }
 
-bool ip_address_parse_v6(const char *text, size_t length, uint8_t address[IP_ADDRESS_BYTES]) {
+/* inet_pton on text without a NUL behind it, or with one inside. */
+static bool parse_presentation(int family, const char *text, size_t length, uint8_t *parsed) {
     char copy[IP_ADDRESS_TEXT];
-    if (length >= sizeof copy || memchr(text, '%', length) != NULL)
+    if (length == 0 || length >= sizeof copy || memchr(text, '\0', length) != NULL)
         return false;
     memcpy(copy, text, length);
     copy[length] = '\0';
+    return inet_pton(family, copy, parsed) == 1;
+}
+
+bool ip_address_parse_dotted(const char *text, size_t length, uint8_t address[IP_ADDRESS_BYTES]) {
+    uint8_t parsed[IP_ADDRESS_BYTES - V4_OFFSET];
+    if (!parse_presentation(AF_INET, text, length, parsed))
+        return false;
+    memcpy(address, v4_prefix, V4_OFFSET);
+    memcpy(address + V4_OFFSET, parsed, sizeof parsed);
+    return true;
+}
+
+bool ip_address_parse_v6(const char *text, size_t length, uint8_t address[IP_ADDRESS_BYTES]) {
     uint8_t parsed[IP_ADDRESS_BYTES];
-    if (inet_pton(AF_INET6, copy, parsed) != 1)
+    if (!parse_presentation(AF_INET6, text, length, parsed))
         return false;
     memcpy(address, parsed, sizeof parsed);
     return true;
@@ -106,4 +120,24 @@ void ip_address_format(const uint8_t address[IP_ADDRESS_BYTES], char text[IP_ADD
         inet_ntop(AF_INET, address + V4_OFFSET, text, IP_ADDRESS_TEXT);
     else
         inet_ntop(AF_INET6, address, text, IP_ADDRESS_TEXT);
+}
+
+bool ip_address_is_loopback(const uint8_t address[IP_ADDRESS_BYTES]) {
+    static const uint8_t v6[IP_ADDRESS_BYTES] = {[IP_ADDRESS_BYTES - 1] = 1};
+    return ip_address_is_v4(address) ? address[V4_OFFSET] == 127 : memcmp(address, v6, sizeof v6) == 0;
+}
+
+bool ip_port_parse(const char *text, size_t length, uint16_t *port) {
+    unsigned value = 0;
+    if (length == 0 || length > 5 || text[0] == '0')
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        value = value * 10 + (unsigned)(text[i] - '0');
+    }
+    if (value > UINT16_MAX)
+        return false;
+    *port = (uint16_t)value;
+    return true;
 }

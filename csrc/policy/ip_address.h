@@ -19,6 +19,10 @@ bool ip_address_ends_in_number(const char *host, size_t length);
  * returns true. */
 bool ip_address_parse_v4(const char *text, size_t length, uint8_t address[IP_ADDRESS_BYTES]);
 
+/* Reads IPv4 as four decimal parts without leading zeros, the one spelling that every reader takes alike.
+ * Writes address only when true. */
+bool ip_address_parse_dotted(const char *text, size_t length, uint8_t address[IP_ADDRESS_BYTES]);
+
 /* Reads IPv6 without brackets and zone; a mapped address comes out as its IPv4. Writes address only when
  * true. */
 bool ip_address_parse_v6(const char *text, size_t length, uint8_t address[IP_ADDRESS_BYTES]);
@@ -28,5 +32,11 @@ bool ip_address_is_v4(const uint8_t address[IP_ADDRESS_BYTES]);
 
 /* Writes the canonical text: dotted IPv4, or IPv6 in lower case. */
 void ip_address_format(const uint8_t address[IP_ADDRESS_BYTES], char text[IP_ADDRESS_TEXT]);
+
+/* 127.0.0.0/8 and ::1. */
+bool ip_address_is_loopback(const uint8_t address[IP_ADDRESS_BYTES]);
+
+/* Reads a port as people write it: 1 to 65535, no sign, no leading zero. Writes *port only when true. */
+bool ip_port_parse(const char *text, size_t length, uint16_t *port);
 
 #endif

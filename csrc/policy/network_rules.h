@@ -53,13 +53,15 @@ bool network_target_equal(const struct network_target *a, const struct network_t
 /*
  * Denied beats allowed; what neither list decides is NETWORK_ASK where there is an onAskHost, else denied. A
  * literal address that network_address_class knows is denied unless a rule names it
- * (network_rules_names_address); it is never asked about.
+ * (network_rules_names_address), and never asked about. So is localhost: localhost, 127.0.0.1 and ::1 in a
+ * rule name the same loopback. An address that carries a denied IPv4 address (6to4, NAT64, …) is denied with
+ * it. With port 0: allowed at some port; denied where it is at every port.
  */
 struct network_decision network_rules_decide(const struct network_rules *rules,
                                              const struct network_target *target);
 
-/* Whether a name may be allowed at any port at all, by a list or by asking: whether DNS answers it. *why is
- * set where not. */
+/* Whether a name (canonical, as network_target_parse leaves it) may be allowed at any port at all, by a list
+ * or by asking: whether DNS answers it. *why is set where not. */
 bool network_rules_may_resolve(const struct network_rules *rules, const char *name, const char **why);
 
 /* Whether anything may be reached at that port (TCP, of others than this host): whether a listener there has
@@ -80,8 +82,8 @@ size_t network_rules_local_ports(const struct network_rules *rules, uint16_t *po
 
 /*
  * What an address is that no wildcard opens: "a loopback address", "the unspecified address", "a link-local
- * address", "a multicast address", "a metadata service", also inside IPv4-mapped, IPv4-compatible, 6to4,
- * Teredo and NAT64 forms; NULL: none of these. Private ranges are none.
+ * address", "a multicast address", "a metadata service" and its kind (address_class.h), also inside
+ * IPv4-mapped, IPv4-compatible, 6to4, Teredo and NAT64 forms; NULL: none of these. Private ranges are none.
  */
 const char *network_address_class(const uint8_t address[IP_ADDRESS_BYTES]);
 
@@ -92,5 +94,12 @@ const char *network_address_class(const uint8_t address[IP_ADDRESS_BYTES]);
  */
 bool network_rules_names_address(const struct network_rules *rules, const uint8_t address[IP_ADDRESS_BYTES],
                                  uint16_t port);
+
+/*
+ * "in network.deniedDomains" where a denying rule has that address, which a name that was allowed may have
+ * led to; else NULL. To be asked before network_rules_names_address, for every address that is dialed.
+ */
+const char *network_rules_denied_address(const struct network_rules *rules,
+                                         const uint8_t address[IP_ADDRESS_BYTES], uint16_t port);
 
 #endif

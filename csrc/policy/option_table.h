@@ -4,6 +4,7 @@
 #define OS_SANDBOX_POLICY_OPTION_TABLE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define OPTION_LIST_MAX 10000            /* entries of one list, keys of one map */
 #define OPTION_STRING_MAX 65536          /* bytes of one string */
@@ -25,6 +26,8 @@ enum option_entry {
     OPTION_ENTRY_PATH,
     OPTION_ENTRY_FIXED_PATH, /* one that no cwd is needed for */
     OPTION_ENTRY_DOMAIN,
+    OPTION_ENTRY_ADDRESS,      /* an address or a block of addresses */
+    OPTION_ENTRY_UPSTREAM,     /* "direct", or what upstream_proxy_parse takes */
     OPTION_ENTRY_DEFAULT_READ, /* "allow" or "deny" */
     OPTION_ENTRY_PROTECTED,    /* a row of protected_names.h */
 };
@@ -40,8 +43,9 @@ struct option_row {
     enum option_kind kind;
     enum option_support support;
     enum option_entry entry;
-    size_t offset;     /* of its member in struct options, for what is stored */
-    const char *inert; /* OPTION_LATER: a JSON list of the values that change nothing, or NULL */
+    size_t offset; /* of its member in struct options, for what is stored: OPTION_NUMBER in a uint32_t */
+    uint32_t least, most; /* OPTION_NUMBER */
+    const char *inert;    /* OPTION_LATER: a JSON list of the values that change nothing, or NULL */
 };
 
 /* The row of a key in a group, or NULL. */

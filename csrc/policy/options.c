@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "policy/address_block.h"
 #include "policy/domain_pattern.h"
 #include "policy/json_util.h"
 #include "policy/option_table.h"
 #include "policy/protected_names.h"
+#include "policy/upstream_proxy.h"
 
 #define PLACE_SIZE 256 /* group, key, quoted map key and index, each bounded */
 
@@ -61,6 +63,20 @@ static int check_domain(const char *text, struct error *reason) {
     return domain_pattern_parse(text, &pattern, reason);
 }
 
+static int check_address(const char *text, struct error *reason) {
+    struct address_pattern pattern;
+    return address_pattern_parse(text, &pattern, reason);
+}
+
+static int check_upstream(const char *text, struct error *reason) {
+    if (strcmp(text, "direct") == 0)
+        return 0;
+    struct upstream_proxy proxy = {0};
+    int result = upstream_proxy_parse(text, &proxy, reason);
+    upstream_proxy_clear(&proxy);
+    return result;
+}
+
 static int check_default_read(const char *text, struct error *reason) {
     (void)reason;
     return strcmp(text, "allow") == 0 || strcmp(text, "deny") == 0 ? 0 : -1;
@@ -98,15 +114,27 @@ static int check_protected(const char *text, struct error *reason) {
 static const struct entry_rule {
     const char *one, *many;
     int (*check)(const char *text, struct error *reason);
+    bool secret; /* it may hold a password: errors do not show it */
 } entry_rules[] = {
     [OPTION_ENTRY_TEXT] = {"a non-empty string", "a list of non-empty strings", NULL},
     [OPTION_ENTRY_PATH] = {"a path", "a list of paths", check_path},
     [OPTION_ENTRY_FIXED_PATH] = {"an absolute path", NULL, check_fixed_path},
     [OPTION_ENTRY_DOMAIN] = {"a domain pattern", "a list of domain patterns", check_domain},
+    [OPTION_ENTRY_ADDRESS] = {"an address or a block of addresses", "a list of addresses and blocks of them",
+                              check_address},
+    [OPTION_ENTRY_UPSTREAM] = {"\"direct\" or the URL of an HTTP proxy", NULL, check_upstream, true},
     [OPTION_ENTRY_DEFAULT_READ] = {"\"allow\" or \"deny\"", NULL, check_default_read},
     [OPTION_ENTRY_PROTECTED] = {"a protected name such as \".vscode/\"", "a list of protected names",
                                 check_protected},
 };
+
+/* As fail, for a text; reason is never NULL for a secret one. */
+static int fail_text(struct error *err, const char *place, const struct entry_rule *rule, const json_t *value,
+                     const char *reason) {
+    if (!rule->secret)
+        return fail(err, place, rule->one, value, reason);
+    return error_set(err, ERROR_OPTIONS, 0, "%s: expected %s, found a string (%s)", place, rule->one, reason);
+}
 
 static int check_entry(const json_t *value, const struct entry_rule *rule, const char *place,
                        struct error *err) {
@@ -115,14 +143,14 @@ static int check_entry(const json_t *value, const struct entry_rule *rule, const
     const char *text = json_string_value(value);
     size_t length = json_string_length(value);
     if (length == 0)
-        return fail(err, place, rule->one, value, "it is empty");
+        return fail_text(err, place, rule, value, "it is empty");
     if (strlen(text) != length)
-        return fail(err, place, rule->one, value, "it contains a NUL character");
+        return fail_text(err, place, rule, value, "it contains a NUL character");
     if (length > OPTION_STRING_MAX)
-        return fail(err, place, rule->one, value, "it is too long");
+        return fail_text(err, place, rule, value, "it is too long");
     struct error reason = {0};
     if (rule->check != NULL && rule->check(text, &reason) != 0)
-        return fail(err, place, rule->one, value, reason.text[0] != '\0' ? reason.text : NULL);
+        return fail_text(err, place, rule, value, reason.text[0] != '\0' ? reason.text : NULL);
     return 0;
 }
 
@@ -206,6 +234,18 @@ static int read_boolean(const json_t *value, const char *place, bool *out, struc
     return 0;
 }
 
+static int read_number(const json_t *value, const struct option_row *row, const char *place, uint32_t *out,
+                       struct error *err) {
+    double number = json_number_value(value);
+    if (json_is_number(value) && number >= row->least && number <= row->most && number == (uint32_t)number) {
+        *out = (uint32_t)number;
+        return 0;
+    }
+    char expected[64];
+    snprintf(expected, sizeof expected, "a whole number from %u to %u", row->least, row->most);
+    return fail(err, place, expected, value, NULL);
+}
+
 /* The function itself stays in JS: true stands for it. */
 static int read_function(const json_t *value, const char *place, bool *out, struct error *err) {
     if (!json_is_true(value))
@@ -252,7 +292,7 @@ static int read_option(json_t *value, const struct option_row *row, const char *
     case OPTION_STRING:
         return read_string(value, row->entry, place, slot, err);
     case OPTION_NUMBER:
-        break; /* every option of this kind is a later one */
+        return read_number(value, row, place, slot, err);
     }
     return unsupported(err, place);
 }
@@ -349,7 +389,9 @@ void options_free(struct options *options) {
     free(options->fs.default_read);
     strvec_clear(&options->network.allowed_domains);
     strvec_clear(&options->network.denied_domains);
+    strvec_clear(&options->network.allowed_ips);
     strvec_clear(&options->network.allow_unix_sockets);
+    free(options->network.upstream_proxy);
     for (size_t i = 0; i < options->ignore_count; i++) {
         free(options->ignore[i].command);
         strvec_clear(&options->ignore[i].lines);

@@ -27,7 +27,7 @@ struct network_options {
     /* Patterns as written; each was accepted by domain_pattern_parse. */
     struct strvec allowed_domains;
     struct strvec denied_domains;
-    struct strvec allowed_ips; /* addresses and CIDR blocks as written, with or without :port */
+    struct strvec allowed_ips; /* as written; each was accepted by address_pattern_parse */
     struct strvec allow_unix_sockets;
     char *upstream_proxy; /* as written (upstream_proxy_parse took it), "direct", or NULL: the host's own */
     uint32_t max_tunnels; /* 0: NETWORK_TUNNELS_DEFAULT */

@@ -16,6 +16,8 @@
 #define LATER ": not supported by this version"
 #define NOT_A_PATH "expected a path, found "
 #define NOT_ALLOW_OR_DENY "expected \"allow\" or \"deny\", found "
+#define NOT_A_PROXY "expected \"direct\" or the URL of an HTTP proxy, found "
+#define NOT_A_COUNT "expected a whole number from 1 to 65536, found "
 #define NOT_PROTECTED "expected a protected name such as \".vscode/\", found "
 #define HOME_REASON " (only \"~\" and \"~/…\" stand for a home directory)"
 
@@ -94,6 +96,36 @@ static const struct {
     {"{\"network\":{\"onAskHost\":null}}", "network.onAskHost: expected a function, found null"},
     {"{\"network\":{\"onAskHost\":{\"$unsupported\":\"true\"}}}",
      "network.onAskHost: expected a function, found true"},
+    {"{\"network\":{\"allowedIPs\":[\"192.0.2.7\",\"10/8\"]}}",
+     "network.allowedIPs[1]: expected an address or a block of addresses, found \"10/8\" (an IPv4 block is "
+     "written with four decimal parts: 192.0.2.0/24)"},
+    {"{\"network\":{\"allowedIPs\":[\"192.0.2.7/24\"]}}",
+     "network.allowedIPs[0]: expected an address or a block of addresses, found \"192.0.2.7/24\" (bits "
+     "behind "
+     "the prefix length are set: did you mean 192.0.2.0/24?)"},
+    {"{\"network\":{\"allowedIPs\":[7]}}",
+     "network.allowedIPs[0]: expected an address or a block of addresses, found 7"},
+    {"{\"network\":{\"allowedIPs\":\"192.0.2.7\"}}",
+     "network.allowedIPs: expected a list of addresses and blocks of them, found \"192.0.2.7\""},
+    {"{\"network\":{\"upstreamProxy\":\"\"}}",
+     "network.upstreamProxy: " NOT_A_PROXY "a string (it is empty)"},
+    {"{\"network\":{\"upstreamProxy\":\"Direct\"}}",
+     "network.upstreamProxy: " NOT_A_PROXY
+     "a string (there is no port: write http://host:port or host:port)"},
+    {"{\"network\":{\"upstreamProxy\":\"socks5://user:secret@proxy.example.com\"}}",
+     "network.upstreamProxy: " NOT_A_PROXY
+     "a string (the connection to the proxy is plain HTTP: http://host:port)"},
+    {"{\"network\":{\"upstreamProxy\":false}}", "network.upstreamProxy: " NOT_A_PROXY "false"},
+    {"{\"network\":{\"upstreamProxy\":\"http://proxy.example.com\\u0000\"}}",
+     "network.upstreamProxy: " NOT_A_PROXY "a string (it contains a NUL character)"},
+    {"{\"network\":{\"maxTunnels\":0}}", "network.maxTunnels: " NOT_A_COUNT "0"},
+    {"{\"network\":{\"maxTunnels\":65537}}", "network.maxTunnels: " NOT_A_COUNT "65537"},
+    {"{\"network\":{\"maxTunnels\":-1}}", "network.maxTunnels: " NOT_A_COUNT "-1"},
+    {"{\"network\":{\"maxTunnels\":1.5}}", "network.maxTunnels: " NOT_A_COUNT "1.5"},
+    {"{\"network\":{\"maxTunnels\":1e300}}", "network.maxTunnels: " NOT_A_COUNT "1e+300"},
+    {"{\"network\":{\"maxTunnels\":\"8\"}}", "network.maxTunnels: " NOT_A_COUNT "\"8\""},
+    {"{\"network\":{\"maxTunnels\":true}}", "network.maxTunnels: " NOT_A_COUNT "true"},
+    {"{\"network\":{\"maxTunnels\":null}}", "network.maxTunnels: " NOT_A_COUNT "null"},
     /* violations */
     {"{\"monitorViolations\":null}", "monitorViolations: expected true or false, found null"},
     {"{\"monitorViolations\":0.5}", "monitorViolations: expected true or false, found 0.5"},
@@ -150,8 +182,6 @@ static const struct {
     {"{\"violationLog\":\"~bob/x\"}",
      "violationLog: expected an absolute path, found \"~bob/x\"" HOME_REASON},
     /* later parts */
-    {"{\"network\":{\"allowedIPs\":[\"192.0.2.7\"]}}", "network.allowedIPs" LATER},
-    {"{\"network\":{\"upstreamProxy\":\"http://proxy.example.com\"}}", "network.upstreamProxy" LATER},
     {"{\"limits\":{\"memoryBytes\":1}}", "limits.memoryBytes" LATER},
     {"{\"backend\":\"seatbelt\"}", "backend" LATER},
     {"{\"backend\":null}", "backend" LATER},
@@ -175,6 +205,11 @@ static const char *const accepted[] = {
     "{\"network\":{},\"filesystem\":{},\"limits\":{},\"ignoreViolations\":{}}",
     "{\"filesystem\":{\"denyRead\":[\"~\",\"~/\",\"~/x\",\"a/../b\",\"./~bob\",\"/\",\" \",\"*.env\"]}}",
     "{\"network\":{\"allowedIPs\":[]}}",
+    "{\"network\":{\"allowedIPs\":[\"0.0.0.0/0\",\"::/0\",\"127.1:80\",\"[2001:db8::/32]:443\"]}}",
+    "{\"network\":{\"upstreamProxy\":\"http://user:secret@proxy.example.com:3128\"}}",
+    "{\"network\":{\"upstreamProxy\":\"proxy.example.com:3128\"}}",
+    "{\"network\":{\"maxTunnels\":1}}",
+    "{\"network\":{\"maxTunnels\":65536.0}}",
     "{\"filesystem\":{\"allowRead\":[],\"allowProtected\":[],\"defaultRead\":\"allow\",\"allowGitConfig\":"
     "false}}",
     "{\"filesystem\":{\"allowProtected\":[\".vscode\",\".vscode/\",\".bashrc\"]}}",
@@ -221,7 +256,8 @@ static void accepts(const char *json) {
 static void keeps_every_value(void) {
     struct options *o = NULL;
     parse("{\"network\":{\"allowedDomains\":[\"*.Example.com:443\"],\"deniedDomains\":[\"x.example.com\"],"
-          "\"allowUnixSockets\":[\"/run/x.sock\",\"~/y\"],\"allowLocalBinding\":true,\"onAskHost\":true},"
+          "\"allowUnixSockets\":[\"/run/x.sock\",\"~/y\"],\"allowLocalBinding\":true,\"onAskHost\":true,"
+          "\"allowedIPs\":[\"192.0.2.0/24:443\"],\"upstreamProxy\":\"direct\",\"maxTunnels\":77},"
           "\"filesystem\":{\"denyRead\":[\"/a\"],\"allowWrite\":[\"b\"],\"denyWrite\":[\"~/c\",\"\\u00e9\"],"
           "\"allowRead\":[\"~/.ssh/known_hosts\"],\"defaultRead\":\"deny\",\"allowGitConfig\":true,"
           "\"allowProtected\":[\".vscode/\",\".bashrc\"]},"
@@ -235,6 +271,9 @@ static void keeps_every_value(void) {
     is_str(o->network.allow_unix_sockets.items[1], "~/y", "allowUnixSockets are kept");
     ok(o->network.allow_local_binding, "allowLocalBinding is kept");
     ok(o->network.has_ask, "onAskHost is noted");
+    is_str(o->network.allowed_ips.items[0], "192.0.2.0/24:443", "allowedIPs are kept as written");
+    is_str(o->network.upstream_proxy, "direct", "upstreamProxy is kept as written");
+    is_int(o->network.max_tunnels, 77, "maxTunnels is kept");
     is_str(o->fs.deny_read.items[0], "/a", "denyRead is kept");
     is_str(o->fs.allow_write.items[0], "b", "allowWrite is kept");
     is_int((long long)o->fs.deny_write.count, 3, "denyWrite has all entries, and the log");
@@ -271,6 +310,8 @@ static void has_defaults(void) {
     ok(!fs_options_are_strict(&o->fs) && !o->fs.allow_git_config && fs_options_freed_names(&o->fs) == 0,
        "reading is open by default, and no protected name is free");
     ok(!o->network.allow_local_binding && !o->network.has_ask, "local binding and questions are off");
+    ok(o->network.upstream_proxy == NULL && o->network.max_tunnels == 0 && o->network.allowed_ips.count == 0,
+       "the upstream proxy is the host's own, and tunnels have the usual limit");
     is_int((long long)(o->fs.deny_read.count + o->network.allowed_domains.count + o->ignore_count), 0,
            "lists are empty by default");
     options_free(o);
