@@ -15,6 +15,8 @@
             # What the helper's side of the socket and of the payload is made of, too.
             'csrc/exec/payload.c',
             'csrc/exec/passfd.c',
+            # And of the memory that it shares with the helper's processes.
+            'csrc/exec/port_table.c',
           ],
           'libraries': ['<!@(node scripts/jansson.js)'],
           # A name that node exports too must never bind to node's copy, and a missing symbol must fail at load.

@@ -192,9 +192,15 @@ static void on_socket(uv_poll_t *watch, int status, int events) {
         flush_runs(session);
     }
     struct agent_event event;
+    int fds[READY_FD_COUNT];
+    size_t count;
     int got = 0;
-    while (session->agent.socket >= 0 && (got = agent_receive(&session->agent, &event)) == 1)
+    while (session->agent.socket >= 0 &&
+           (got = agent_receive(&session->agent, &event, fds, READY_FD_COUNT, &count)) == 1) {
         on_event(session, &event);
+        for (size_t i = 0; i < count; i++)
+            close_fd(&fds[i]);
+    }
     /* Ended or out of step: the other descriptor tells when it is gone for good. */
     if (session->agent.socket >= 0 && got < 0)
         close_socket(session);

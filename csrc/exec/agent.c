@@ -63,6 +63,22 @@ static bool send_event(struct agent *agent, const struct agent_event *event) {
     return false;
 }
 
+/* Passes on what runs have brought that have a network of their own. */
+static void send_listeners(struct agent *agent) {
+    for (struct agent_run *run = agent->runs; run != NULL; run = run->next) {
+        const struct agent_event event = {.version = WIRE_VERSION, .type = AGENT_LISTENER, .run = run->id};
+        if (run->listener < 0 || agent->addon_gone || agent->addon_full)
+            continue;
+        if (send_with_fds(AGENT_SOCKET_FD, &event, offsetof(struct agent_event, text) + 1, &run->listener,
+                          1) == 0)
+            close_fd(&run->listener);
+        else if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM)
+            watch_addon(agent, true);
+        else
+            agent_run_listener_failed(run, strerror(errno));
+    }
+}
+
 /* Reports the runs that are over, and forgets them once their bwrap was reaped. */
 static void settle_runs(struct agent *agent) {
     struct agent_run **slot = &agent->runs;
@@ -149,6 +165,8 @@ static void serve_run(struct agent_run *run) {
 }
 
 static bool is_known(const struct agent *agent, pid_t pid) {
+    if (agent->context.namespaces.gateway == pid)
+        return true;
     for (const struct agent_run *run = agent->runs; run != NULL; run = run->next)
         if (run->bwrap == pid || run->supervisor == pid || run->remounter == pid || run->checker == pid)
             return true;
@@ -189,7 +207,7 @@ static void child_changed(const struct agent *agent, struct agent_run *run, pid_
     }
 }
 
-static void reap(const struct agent *agent) {
+static void reap(struct agent *agent) {
     struct signalfd_siginfo info;
     while (read(agent->signals, &info, sizeof info) > 0)
         ;
@@ -198,6 +216,9 @@ static void reap(const struct agent *agent) {
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
         for (struct agent_run *run = agent->runs; run != NULL; run = run->next)
             child_changed(agent, run, pid, status);
+        /* The addon sees it by the end of its socket. */
+        if (agent->context.namespaces.gateway == pid && !WIFSTOPPED(status))
+            agent->context.namespaces.gateway = 0;
         if (agent->scan != NULL && !WIFSTOPPED(status) && index_scan_owns(agent->scan, pid))
             index_scan_reaped(agent->scan, pid);
     }
@@ -292,6 +313,7 @@ static void turn(struct agent *agent) {
     for (int i = 0; i < count; i++)
         serve(agent, &events[i]);
     tick_runs(agent);
+    send_listeners(agent);
     settle_runs(agent);
 }
 
@@ -309,6 +331,7 @@ static void end_runs(struct agent *agent) {
         agent_run_kill(run);
     while (agent->runs != NULL && monotonic_ns() < agent->give_up_ns)
         turn(agent);
+    session_namespaces_close(&agent->context.namespaces);
 }
 
 /*
@@ -352,20 +375,73 @@ static void set_up_files(struct agent *agent) {
         agent->scan = index_scan_new(agent->context.index);
 }
 
+/* What agent, supervisors, gateway and addon have in common. given: the addon's. 0, or an errno. */
+static int make_shared(struct agent_context *context, int *given) {
+    int questions[2];
+    if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, questions) != 0)
+        return errno;
+    given[READY_FD_QUESTIONS] = questions[0];
+    context->questions = questions[1];
+    given[READY_FD_PORTS] = port_table_make();
+    context->ports = given[READY_FD_PORTS] < 0 ? NULL : port_table_map(given[READY_FD_PORTS]);
+    return context->ports == NULL || fcntl(questions[0], F_SETFL, O_NONBLOCK) != 0 ? errno : 0;
+}
+
+/* Without a session's network each run has one of its own: no ports are shared then, and nothing is asked. */
+static void drop_network(struct agent_context *context) {
+    session_namespaces_close(&context->namespaces);
+    close_fd(&context->questions);
+    port_table_unmap(context->ports);
+    context->ports = NULL;
+}
+
+static void set_up_network(struct agent_context *context, struct agent_event *ready, int *given) {
+    ready->status = make_shared(context, given);
+    if (ready->status != 0)
+        snprintf(ready->text, sizeof ready->text, "memory and sockets of a session");
+    else
+        ready->status =
+            session_namespaces_make(&context->namespaces, context->ports, ready->text, sizeof ready->text);
+    given[READY_FD_GATEWAY] = steal_fd(&context->namespaces.gateway_socket);
+    if (ready->status != 0) {
+        drop_network(context);
+        return;
+    }
+    ready->flags = READY_NETWORK | (context->namespaces.transparent ? READY_GATEWAY : 0u) |
+                   (context->namespaces.mount >= 0 ? READY_MOUNT_PLAN : 0u);
+}
+
+/* The descriptors are in flight until the addon reads them, and a user may have too many of those (unix(7)).
+ */
+static bool send_ready(struct agent *agent, struct agent_event *ready, int *given) {
+    size_t size = offsetof(struct agent_event, text) + strlen(ready->text) + 1;
+    bool sent = ready->status == 0 && send_with_fds(AGENT_SOCKET_FD, ready, size, given, READY_FD_COUNT) == 0;
+    if (!sent && ready->status == 0) {
+        ready->status = errno;
+        ready->flags = 0;
+        snprintf(ready->text, sizeof ready->text, "passing the session's network to the addon");
+        drop_network(&agent->context);
+    }
+    for (size_t i = 0; i < READY_FD_COUNT; i++)
+        close_fd(&given[i]);
+    return sent || send_event(agent, ready);
+}
+
 int agent_main(void) {
-    struct agent agent = {.context.namespaces = {.user = -1, .network = -1, .mount = -1}, .look_ns = 1};
+    struct agent agent = {
+        .context.namespaces = SESSION_NAMESPACES_NONE, .context.questions = -1, .look_ns = 1};
+    int given[READY_FD_COUNT] = {-1, -1, -1};
     struct agent_event ready = {.version = WIRE_VERSION, .type = AGENT_READY};
     syscall(SYS_close_range, AGENT_SOCKET_FD + 1u, ~0u, 0u);
     if (set_up_process(&agent) != 0)
         return 125;
-    ready.status = session_namespaces_make(&agent.context.namespaces, ready.text, sizeof ready.text);
+    set_up_network(&agent.context, &ready, given);
     set_up_files(&agent);
-    ready.flags = agent.context.namespaces.mount >= 0 ? READY_MOUNT_PLAN : 0;
     /* Root keeps what the kernel wants of whoever maps root into a user namespace (user_namespaces(7)): under
      * no_new_privs, as in many containers, bwrap gets it from nowhere else. */
     capabilities_keep(1u << CAP_SETFCAP);
     if (watch(&agent, AGENT_SOCKET_FD, &agent) != 0 || watch(&agent, agent.signals, &agent.signals) != 0 ||
-        !send_event(&agent, &ready))
+        !send_ready(&agent, &ready, given))
         return 125;
     while (!agent.addon_gone)
         turn(&agent);

@@ -91,12 +91,15 @@ static int make_socket(int *ours, int *theirs) {
 
 /* After bwrap, which takes longer to come to the point where the supervisor is needed. */
 static void start_supervisor(struct agent_run *run, const struct agent_context *context, const int *start_fds,
-                             int stage, bool mounted_before) {
+                             int stage, const struct launch *plan) {
     const struct supervisor_start start = {.stage = stage,
                                            .payload = start_fds[START_FD_PAYLOAD],
                                            .events = start_fds[START_FD_EVENTS],
                                            .index = context->index,
-                                           .mounted_before = mounted_before};
+                                           .mounted_before = plan->mount_plan,
+                                           .run = run->id,
+                                           .questions = plan->namespaces != NULL ? context->questions : -1,
+                                           .ports = run->ports};
     run->supervisor = supervisor_fork(&start);
     if (run->supervisor >= 0)
         return;
@@ -141,11 +144,15 @@ static void launch(struct agent_run *run, const struct agent_context *context,
         return;
     }
     run->launched = true;
+    /* Of a run whose network is its own ports mean nothing to others. */
+    run->ports = plan.namespaces != NULL ? context->ports : NULL;
+    if (run->ports != NULL)
+        port_table_add_run(run->ports, (uint32_t)run->id, run->bwrap);
     /* The supervisor must not hold the stage's end: it waits for the end of that. */
     close_fd(&supervised_end);
     close_fd(&stage_end);
     if (supervised)
-        start_supervisor(run, context, start_fds, supervisor_end, plan.mount_plan);
+        start_supervisor(run, context, start_fds, supervisor_end, &plan);
     if (!watch(run, run->control)) {
         set_failed(run, "cannot watch a run (epoll watches of this user)", strerror(errno));
         agent_run_kill(run);
@@ -159,7 +166,7 @@ struct agent_run *agent_run_start(const struct agent_context *context, const str
         return NULL;
     run->id = request->run;
     run->epoll = context->epoll;
-    run->control = run->stage_pidfd = run->diagnostics = -1;
+    run->control = run->stage_pidfd = run->diagnostics = run->listener = -1;
     run->deadline_ns = request->deadline_ns;
     run->grace_ms = request->grace_ms;
     run->ended = (struct agent_event){.version = WIRE_VERSION, .type = AGENT_ENDED, .run = run->id};
@@ -182,7 +189,8 @@ struct agent_run *agent_run_refused(uint64_t id, const char *why) {
     if (run == NULL)
         return NULL;
     run->id = id;
-    run->control = run->stage_pidfd = run->diagnostics = run->outputs[0] = run->outputs[1] = -1;
+    run->control = run->stage_pidfd = run->diagnostics = run->listener = -1;
+    run->outputs[0] = run->outputs[1] = -1;
     run->ended = (struct agent_event){.version = WIRE_VERSION, .type = AGENT_ENDED, .run = id};
     set_failed(run, why, "");
     return run;
@@ -269,7 +277,16 @@ uint64_t agent_run_due(const struct agent_run *run) {
     return earlier(run->deadline_ns, earlier(run->kill_at_ns, run->given_up ? 0 : run->give_up_ns));
 }
 
-static void hear_event(struct agent_run *run, const struct stage_event *event, pid_t sender) {
+void agent_run_listener_failed(struct agent_run *run, const char *why) {
+    close_fd(&run->listener);
+    if (run->has_status || run->stopping)
+        return;
+    set_failed(run, "cannot pass a run's proxy listener on", why);
+    agent_run_kill(run);
+}
+
+/* fd: what came along, which is taken. */
+static void hear_event(struct agent_run *run, const struct stage_event *event, pid_t sender, int *fd) {
     switch (event->type) {
     case STAGE_HELLO:
         run->greeted = true;
@@ -297,6 +314,12 @@ static void hear_event(struct agent_run *run, const struct stage_event *event, p
         run->ended.flags |= ENDED_UNSUPERVISED;
         snprintf(run->ended.text, sizeof run->ended.text, "%s", event->text);
         break;
+    case STAGE_LISTENER:
+        close_fd(&run->listener);
+        run->listener = steal_fd(fd);
+        if (run->listener < 0)
+            agent_run_listener_failed(run, "the agent is out of descriptors (open files)");
+        break;
     default:
         set_failed(run, "a message of an unknown kind from the stage", "");
     }
@@ -306,9 +329,10 @@ void agent_run_hear(struct agent_run *run) {
     while (run->control >= 0) {
         struct stage_event event = {0};
         pid_t sender;
-        ssize_t got = receive_with_pid(run->control, &event, sizeof event - 1, &sender);
+        cleanup_fd int fd = -1;
+        ssize_t got = receive_with_pid_and_fd(run->control, &event, sizeof event - 1, &sender, &fd);
         if (got > 0)
-            hear_event(run, &event, sender);
+            hear_event(run, &event, sender, &fd);
         else if (got < 0 && errno == EAGAIN)
             return;
         else
@@ -321,6 +345,8 @@ void agent_run_stage_gone(struct agent_run *run) {
 }
 
 void agent_run_bwrap_gone(struct agent_run *run, int wait_status) {
+    if (run->ports != NULL)
+        port_table_remove_run(run->ports, (uint32_t)run->id, run->bwrap);
     run->bwrap = 0;
     agent_run_hear(run);
     if (agent_run_is_orphaned(run))
@@ -439,6 +465,7 @@ void agent_run_free(struct agent_run *run) {
     unwatch_and_close(run, &run->control);
     unwatch_and_close(run, &run->stage_pidfd);
     close_fd(&run->diagnostics);
+    close_fd(&run->listener);
     close_outputs(run);
     kept_free(run->kept);
     free(run);

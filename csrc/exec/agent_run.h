@@ -16,6 +16,7 @@
 struct agent_run {
     struct agent_run *next;
     int epoll;
+    struct port_table *ports; /* NULL: none */
     uint64_t id;
     pid_t bwrap;       /* 0 once reaped */
     pid_t supervisor;  /* 0: none, or reaped */
@@ -26,6 +27,7 @@ struct agent_run {
     int stage_pidfd;   /* -1 before the stage said hello, and once it is gone */
     struct kept *kept; /* NULL: the run was never launched */
     int diagnostics;   /* bwrap's stderr */
+    int listener;      /* the proxy's, of a run whose network is its own, until the addon has it; -1 */
     int outputs[2];    /* the command's stdout and stderr: held open, so that Node wakes once, for the end */
     uint64_t deadline_ns; /* when to stop it by itself; 0: never, or done */
     uint64_t give_up_ns;  /* when KILL has had its time; 0: not killed */
@@ -81,6 +83,9 @@ uint64_t agent_run_due(const struct agent_run *run);
 
 /* Reads what the stage has said. */
 void agent_run_hear(struct agent_run *run);
+
+/* The addon cannot be given the run's listener: without it the run would have no network, and is ended. */
+void agent_run_listener_failed(struct agent_run *run, const char *why);
 
 /* To be called when stage_pidfd is readable: the stage and everything inside is gone. */
 void agent_run_stage_gone(struct agent_run *run);

@@ -24,4 +24,7 @@ ssize_t receive_with_fds(int socket, void *message, size_t size, int *fds, size_
  */
 ssize_t receive_with_pid(int socket, void *message, size_t size, pid_t *sender);
 
+/* The same, and one descriptor that came along, close-on-exec; -1: none came, or there is no room for it. */
+ssize_t receive_with_pid_and_fd(int socket, void *message, size_t size, pid_t *sender, int *fd);
+
 #endif

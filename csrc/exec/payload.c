@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAYLOAD_MAGIC 0x33504f53u /* "SOP3" */
+#define PAYLOAD_MAGIC 0x34504f53u /* "SOP4" */
 
 struct writer {
     char *data;
@@ -97,6 +97,7 @@ void *payload_encode(const struct payload *payload, size_t *size) {
     put_strings(&out, payload->read_denied, payload->read_denied_count);
     put_strings(&out, payload->write_denied, payload->write_denied_count);
     put_u32(&out, payload->supervision);
+    put_u32(&out, payload->own_proxy);
     put_u32(&out, (uint32_t)payload->reason_count);
     for (size_t i = 0; i < payload->reason_count; i++) {
         put_string(&out, payload->reasons[i].path);
@@ -240,6 +241,7 @@ int payload_decode(const void *data, size_t size, struct payload *out) {
     out->read_denied = take_strings(&in, &out->read_denied_count);
     out->write_denied = take_strings(&in, &out->write_denied_count);
     out->supervision = take_u32(&in);
+    out->own_proxy = take_u32(&in);
     out->reason_count = take_count(&in, 2 * (sizeof(uint32_t) + 1));
     out->reasons = calloc(out->reason_count + 1, sizeof *out->reasons);
     if (out->reasons == NULL)

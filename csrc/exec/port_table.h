@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum port_transport { PORT_TCP4, PORT_TCP6, PORT_UDP4, PORT_UDP6, PORT_TRANSPORTS };
 
@@ -53,5 +54,13 @@ bool port_table_is_listening(const struct port_table *table, enum port_place pla
 
 void port_table_set_flags(struct port_table *table, uint32_t flags);
 uint32_t port_table_flags(const struct port_table *table);
+
+/*
+ * Agent: the run's processes are below that one, from its fork until it was reaped; a run that finds no room
+ * (there is some for 1,024) stays unknown. Gateway: the run that the process is of, 0: none.
+ */
+void port_table_add_run(struct port_table *table, uint32_t run, pid_t bwrap);
+void port_table_remove_run(struct port_table *table, uint32_t run, pid_t bwrap);
+uint32_t port_table_run_of(const struct port_table *table, pid_t bwrap);
 
 #endif

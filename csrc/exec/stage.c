@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -20,7 +21,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "exec/gateway_wire.h"
 #include "exec/mount_check.h"
+#include "exec/passfd.h"
 #include "exec/payload.h"
 #include "exec/program.h"
 #include "exec/supervision.h"
@@ -36,6 +39,20 @@ static bool tell(enum stage_event_type type, int status, const char *text) {
     snprintf(event.text, sizeof event.text, "%s", text);
     size_t size = offsetof(struct stage_event, text) + strlen(event.text) + 1;
     return send(LAUNCH_FD_CONTROL, &event, size, MSG_NOSIGNAL) == (ssize_t)size;
+}
+
+/* Where the run's network is its own: its end of the proxy, in which the addon accepts. 0, or -1 with errno.
+ */
+static int give_listener(void) {
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons(GATEWAY_PROXY_PORT),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const struct stage_event event = {.type = STAGE_LISTENER};
+    cleanup_fd int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (listener < 0 || bind(listener, (const struct sockaddr *)&address, sizeof address) != 0 ||
+        listen(listener, SOMAXCONN) != 0)
+        return -1;
+    return send_with_fds(LAUNCH_FD_CONTROL, &event, offsetof(struct stage_event, text) + 1, &listener, 1);
 }
 
 static int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -178,6 +195,9 @@ int stage_main(void) {
     char text[AGENT_TEXT_MAX - 64];
     if (check_mounts(&payload, text, sizeof text) != 0)
         return fail("mount check failed: %s", text);
+    if (payload.own_proxy != 0 && give_listener() != 0)
+        return fail("cannot pass the proxy's listener on (descriptors in flight of this user): %s",
+                    strerror(errno));
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);

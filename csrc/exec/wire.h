@@ -90,6 +90,7 @@ enum stage_event_type {
     STAGE_ERROR = 3,
     STAGE_UNSUPERVISED = 4, /* of a probe; text says why */
     STAGE_UNFILTERED = 5,   /* of a probe; text says why */
+    STAGE_LISTENER = 6,     /* of a run whose network is its own: the proxy's listener comes along */
 };
 
 struct stage_event {

@@ -30,6 +30,7 @@ static const struct payload sample = {
     .read_denied = argv_items,
     .read_denied_count = 2,
     .supervision = SUPERVISE_FILTER | SUPERVISE_READS,
+    .own_proxy = 1,
     .reasons = reason_items,
     .reason_count = 2,
     .rules = rule_items,
@@ -68,6 +69,7 @@ static void round_trip(void) {
        "mounts come back");
     ok(got.read_denied_count == 2 && got.write_denied_count == 0, "denied paths come back");
     is_int(got.supervision, SUPERVISE_FILTER | SUPERVISE_READS, "what is supervised comes back");
+    is_int(got.own_proxy, 1, "whether it brings a listener comes back");
     ok(got.reason_count == 2 && strcmp(got.reasons[0].path, "/w/d") == 0 &&
            strcmp(got.reasons[0].why, "denied by denyWrite") == 0 && got.reasons[1].why[0] == '\0',
        "reasons come back");

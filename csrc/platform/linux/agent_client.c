@@ -106,13 +106,18 @@ int agent_send(const struct agent_process *agent, const struct agent_request *re
     return -errno;
 }
 
-int agent_receive(const struct agent_process *agent, struct agent_event *out) {
-    ssize_t got;
-    do
-        got = recv(agent->socket, out, sizeof *out, MSG_DONTWAIT);
-    while (got < 0 && errno == EINTR);
+int agent_receive(const struct agent_process *agent, struct agent_event *out, int *fds, size_t fds_max,
+                  size_t *fd_count) {
+    /* The socket does not block. */
+    *out = (struct agent_event){.version = 0};
+    ssize_t got = receive_with_fds(agent->socket, out, sizeof *out, fds, fds_max, fd_count);
     if (got < 0 && errno == EAGAIN)
         return 0;
+    /* The message is there, its descriptors are not. */
+    if (got < 0 && errno == EPROTO && out->version == WIRE_VERSION) {
+        out->text[sizeof out->text - 1] = '\0';
+        return 1;
+    }
     if (got <= (ssize_t)offsetof(struct agent_event, text) || out->version != WIRE_VERSION)
         return -1;
     out->text[(size_t)got - offsetof(struct agent_event, text) - 1] = '\0';

@@ -3,6 +3,7 @@
 #define OS_SANDBOX_PLATFORM_LINUX_AGENT_CLIENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -30,7 +31,12 @@ bool agent_reap(struct agent_process *agent);
  * full. */
 int agent_send(const struct agent_process *agent, const struct agent_request *request, const int *fds);
 
-/* The next event. 1: *out is filled; 0: none now; -1: the agent is gone. */
-int agent_receive(const struct agent_process *agent, struct agent_event *out);
+/*
+ * The next event. 1: *out is filled, and the descriptors that came along are in fds, *fd_count of them, for
+ * the caller to close; a message whose descriptors have no room (there, or among the open files) comes
+ * without any. 0: none now; -1: the agent is gone.
+ */
+int agent_receive(const struct agent_process *agent, struct agent_event *out, int *fds, size_t fds_max,
+                  size_t *fd_count);
 
 #endif
