@@ -34,11 +34,11 @@ test       command:xz            xz-utils             xz                   xz   
 test       command:perl          perl                 perl                 perl                 perl
 test       command:setpriv       util-linux           util-linux           setpriv              util-linux
 test       python:pip            python3-pip          python3-pip          py3-pip              python-pip
+test       command:clang         clang                clang                clang                clang
+test       libfuzzer:            libclang-rt-dev      compiler-rt          compiler-rt          compiler-rt
 check      command:/usr/bin/go    golang-go            golang               go                   go
 check      command:/usr/bin/cargo cargo                cargo                cargo                rust
 check      python:test.test_os    libpython3-testsuite python3-test         python3              python
-check      command:clang         clang                clang                clang                clang
-check      libfuzzer:            libclang-rt-dev      compiler-rt          compiler-rt          compiler-rt
 check      command:clang-tidy    clang-tidy           clang-tools-extra    clang-extra-tools    clang
 check      command:clang-format  clang-format         clang-tools-extra    clang-extra-tools    clang
 check      command:cppcheck      cppcheck             cppcheck             cppcheck             cppcheck

@@ -24,8 +24,8 @@ struct dns_question {
     size_t end; /* of the question section, for the answer to copy */
 };
 
-/* 0; or -1 for what is no query with exactly one question (to be dropped; *formerr: to be answered FORMERR if
- * id is known). */
+/* 0; or -1 for what is no query with exactly one question: to be dropped, or, with *formerr, to be answered
+ * DNS_FORMERR (*out has what dns_answer_make needs for that). */
 int dns_question_parse(const uint8_t *bytes, size_t size, struct dns_question *out, bool *formerr);
 
 enum dns_answer_kind {

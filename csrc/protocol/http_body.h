@@ -20,8 +20,8 @@ void http_body_init(struct http_body *body, enum http_framing framing, uint64_t 
 
 /*
  * Takes the next bytes of the connection; *taken of them belong to the body (chunk framing included, as it
- * goes upstream unchanged). PARSE_DONE: the body ended with them. Strict: CRLF only, at most 16 hex digits,
- * chunk extensions and trailers are refused.
+ * goes upstream unchanged). PARSE_DONE: the body ended with them. PARSE_INVALID: the byte behind them is
+ * wrong; it stays so. Strict: CRLF only, at most 16 hex digits, chunk extensions and trailers are refused.
  */
 enum parse_state http_body_take(struct http_body *body, const uint8_t *bytes, size_t size, size_t *taken);
 

@@ -47,9 +47,9 @@ struct http_request {
  * 9112 calls invalid, and bare LF, obs-fold, space before the colon, control bytes, Transfer-Encoding
  * with 1.0 or with Content-Length or other than "chunked" alone, repeated or signed Content-Length, versions
  * but 1.0 and 1.1, no or two Host fields with 1.1, Host that is not the target's host and port, user
- * information in the target, CONNECT without a port or with a body, targets that are neither absolute http://
- * nor CONNECT's (https:// says what to do instead), heads over HTTP_HEAD_MAX. Accepted: CONNECT h:p HTTP/1.0
- * without a field.
+ * information in the target, CONNECT without a port or with a body (an empty one is none), targets that are
+ * neither absolute http:// nor CONNECT's (https:// says what to do instead), heads over HTTP_HEAD_MAX.
+ * Accepted: CONNECT h:p HTTP/1.0 without a field.
  */
 enum parse_state http_request_parse(const uint8_t *bytes, size_t size, struct http_request *out,
                                     const char **why);

@@ -14,12 +14,14 @@
  * Reads one response head. PARSE_DONE: *taken bytes are to be replaced by *size bytes at *rewritten (caller
  * frees): the same without hop-by-hop fields (Transfer-Encoding stays), with "Connection: close" unless
  * interim; *status is its status. An interim one (1xx) is followed by another head. 101 and what is no
- * response are PARSE_INVALID. Also when out of memory.
+ * response are PARSE_INVALID, also two different lengths, a field that goes on in the next line, more than
+ * 512 fields; and when out of memory. LF alone ends a line too. *rewritten is NULL unless PARSE_DONE.
  */
 enum parse_state http_response_rewrite(const uint8_t *bytes, size_t size, size_t *taken, unsigned *status,
                                        char **rewritten, size_t *rewritten_size);
 
-/* Status of an upstream proxy's reply to CONNECT. PARSE_DONE: *status, and *taken bytes of head. */
+/* Status of an upstream proxy's reply to CONNECT. PARSE_DONE: *status, and *taken bytes of head; after an
+ * interim one (1xx) another head comes. */
 enum parse_state http_connect_reply_parse(const uint8_t *bytes, size_t size, size_t *taken, unsigned *status);
 
 /* Our own replies. */

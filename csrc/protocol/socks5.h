@@ -32,7 +32,7 @@ struct socks5_request {
 };
 
 /* The request. PARSE_INVALID: *reply is what to answer before closing (BIND and UDP ASSOCIATE: command
- * unsupported). */
+ * unsupported, said when the whole request is there). */
 enum parse_state socks5_request_parse(const uint8_t *bytes, size_t size, struct socks5_request *out,
                                       enum socks5_reply_code *reply);
 

@@ -12,10 +12,13 @@
 
 enum tls_hello {
     TLS_HELLO_MORE,      /* may become one */
-    TLS_HELLO_NOT_TLS,   /* does not begin as TLS (first byte is not a handshake record's) */
+    TLS_HELLO_NOT_TLS,   /* does not begin as TLS: its first byte is of no record that a server may take first
+                          */
     TLS_HELLO_NAMED,     /* whole; name is its server name */
     TLS_HELLO_NAMELESS,  /* whole, without a server name */
-    TLS_HELLO_MALFORMED, /* also: two names, a name that is empty or has odd bytes, an extension twice */
+    TLS_HELLO_MALFORMED, /* also: two names, a name that is empty or has odd bytes, an extension twice, an
+                            alert, a change of ciphers or a heartbeat before the hello, which some servers
+                            overlook */
 };
 
 /* From the first byte of the connection on. name: as sent, with a NUL behind it; written with TLS_HELLO_NAMED
