@@ -15,6 +15,7 @@ build      command:make          make                 make                 make 
 build      command:python3       python3              python3              python3              python
 build      header:jansson.h      libjansson-dev       jansson-devel        jansson-dev          jansson
 nice       command:musl-gcc      musl-tools           musl-gcc             -                    musl
+test       library:uv           libuv1-dev           libuv-devel          libuv-dev            libuv
 test       command:git           git                  git                  git                  git
 test       command:curl          curl                 curl                 curl                 curl
 test       command:ps            procps               procps-ng            procps               procps-ng
@@ -60,6 +61,7 @@ present() {
     case "$1" in
     command:*) command -v "${1#command:}" >/dev/null 2>&1 ;;
     python:*) /usr/bin/python3 -c "import ${1#python:}" 2>/dev/null ;;
+    library:*) echo 'int main(void) { return 0; }' | cc -x c -o /dev/null - "-l${1#library:}" 2>/dev/null ;;
     header:*) printf '#include <%s>\n' "${1#header:}" | cc -E -x c -o /dev/null - 2>/dev/null ;;
     libfuzzer:*) [ -n "$(find /usr/lib -name 'libclang_rt.fuzzer*.a' 2>/dev/null | head -n 1)" ] ;;
     esac

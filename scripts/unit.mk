@@ -9,6 +9,8 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -g -O1
 LANGUAGE := $(shell node scripts/cflags.js language) -Itest/unit -MMD -MP
 WARNINGS := $(shell node scripts/cflags.js warnings)
 JANSSON := $(shell node scripts/jansson.js)
+# Node brings its libuv to the addon; a program needs one of its own.
+UV := -Wl,--as-needed -luv
 # The headers of libuv and Node lie beside the node that runs, where any do.
 HEADERS := -isystem $(shell node -p 'path.join(path.dirname(path.dirname(process.execPath)), "include/node")')
 
@@ -19,10 +21,10 @@ all: $(TESTS)
 fuzz: $(FUZZERS)
 
 build/unit/%_test: test/unit/%_test.c build/unit/tested.a
-	$(CC) $(LANGUAGE) $(WARNINGS) $(SANITIZE) -o $@ $< build/unit/tested.a $(JANSSON)
+	$(CC) $(LANGUAGE) $(HEADERS) $(WARNINGS) $(SANITIZE) -o $@ $< build/unit/tested.a $(JANSSON) $(UV)
 
 build/fuzz/%_fuzz: test/fuzz/%_fuzz.c build/fuzz/tested.a
-	$(FUZZ_CC) $(LANGUAGE) $(SANITIZE) -fsanitize=fuzzer -o $@ $< build/fuzz/tested.a $(JANSSON)
+	$(FUZZ_CC) $(LANGUAGE) $(HEADERS) $(SANITIZE) -fsanitize=fuzzer -o $@ $< build/fuzz/tested.a $(JANSSON) $(UV)
 
 build/unit/tested.a: $(SOURCES:%.c=build/unit/%.o)
 build/fuzz/tested.a: $(SOURCES:%.c=build/fuzz/%.o)

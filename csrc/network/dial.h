@@ -11,8 +11,9 @@
 #include "policy/network_rules.h"
 #include "policy/upstream_proxy.h"
 
-#define DIAL_TIMEOUT_MS 30000u /* from the start to the connection, look-up and upstream's answer included   \
-                                */
+#define DIAL_TIMEOUT_MS                                                                                      \
+    30000u /* from the start to the connection, look-up and upstream's answer included                       \
+            */
 
 enum dial_result {
     DIAL_CONNECTED,
@@ -32,7 +33,7 @@ typedef void (*dial_done_fn)(void *data, enum dial_result result, int fd, const 
 struct dial_request {
     struct network_target target;
     const struct network_rules *rules;     /* for network_rules_names_address; read from inside dial_start's
-                                              callbacks: it     must live as long as the dial */
+                                              callbacks: it must live as long as the dial */
     const struct upstream_proxy *upstream; /* or NULL; must live as long */
     uint8_t
         address[IP_ADDRESS_BYTES]; /* with use_address: dialed and checked instead of looking the name up */
@@ -44,7 +45,11 @@ struct dial;
 /* NULL: out of memory. */
 struct dial *dial_start(uv_loop_t *loop, const struct dial_request *request, dial_done_fn done, void *data);
 
-/* Nothing is called any more. Its handles close by themselves: dial_count tells when all are gone. */
+/*
+ * Nothing is called any more. Its handles close by themselves: the account tells when all are gone. A look-up
+ * that the resolver has begun goes on until it answers, and holds the loop. Harmless from inside done, and
+ * not allowed after it.
+ */
 void dial_cancel(struct dial *dial);
 
 /*
@@ -59,8 +64,11 @@ struct dial_account {
 struct dial *dial_start_counted(uv_loop_t *loop, const struct dial_request *request,
                                 struct dial_account *account, dial_done_fn done, void *data);
 
-/* Why that address may not be dialed, or NULL: its class, or that it is this host's own, unless a rule names
- * it. The text is static: "a loopback address", "an address of this host". */
+/*
+ * Why that address may not be dialed, or NULL: a rule denies it; or its class, or that it is this host's own,
+ * unless a rule names it. The text is static: "in network.deniedDomains", "a loopback address", "an address
+ * of this host".
+ */
 const char *dial_address_refusal(const struct network_rules *rules, const uint8_t address[IP_ADDRESS_BYTES],
                                  uint16_t port);
 

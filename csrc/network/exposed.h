@@ -15,7 +15,8 @@
 
 struct exposed_ports;
 
-/* gateway and tunnels must live until closed was called. NULL: out of memory. */
+/* tunnels must live until closed was called; gateway until then, or until it was closed itself (whose answer
+ * this waits for). NULL: out of memory. */
 struct exposed_ports *exposed_ports_new(uv_loop_t *loop, struct gateway_client *gateway,
                                         struct tunnels *tunnels);
 

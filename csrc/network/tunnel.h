@@ -13,15 +13,15 @@
 /* Of one network: one buffer that all tunnels copy through, and the times that all keep. */
 struct tunnels;
 
-#define TUNNEL_IDLE_MS (2u * 60 * 60 * 1000) /* nothing moved either way for so long: closed */
+#define TUNNEL_IDLE_MS (2ull * 60 * 60 * 1000) /* nothing moved either way for so long: closed */
 
 enum tunnel_next {
     TUNNEL_MORE,  /* what was given is kept; look again when there is more (or at its end: size unchanged,
                      ended true) */
-    TUNNEL_AGAIN, /* look again at what follows the taken bytes */
+    TUNNEL_AGAIN, /* look again at what follows the taken bytes, also where that is nothing yet */
     TUNNEL_PASS,  /* everything that follows passes as it is, unseen */
-    TUNNEL_STOP, /* what follows from this side is thrown away, and not passed on; the other direction goes on
-                  */
+    TUNNEL_STOP,  /* what follows from this side is thrown away, but for its end; the other direction goes on.
+                     Where both sides are stopped or have ended, both are closed once all is sent */
     TUNNEL_CLOSE, /* both sides are reset */
 };
 
@@ -35,7 +35,10 @@ struct tunnel_view {
     size_t replacement_size;
 };
 
-/* From either side, in order. hold is the most that is kept: at that size TUNNEL_MORE is TUNNEL_CLOSE. */
+/*
+ * At what came from either side, in order; never called from inside tunnel_start. hold is the most that is
+ * kept: at that size TUNNEL_MORE is TUNNEL_CLOSE, as it is where the side has ended and bytes are left.
+ */
 typedef enum tunnel_next (*tunnel_look_fn)(void *data, struct tunnel_view *view);
 
 enum tunnel_side { TUNNEL_CLIENT, TUNNEL_UPSTREAM, TUNNEL_SIDES };
@@ -61,7 +64,8 @@ struct tunnels *tunnels_new(uv_loop_t *loop);
  * closed_fn are called from inside). */
 void tunnels_close(struct tunnels *tunnels, void (*closed)(void *data), void *data);
 
-/* data is that of the looks and of closed. NULL: out of memory, or handles; both descriptors are closed then.
+/* data is that of the looks and of closed, which may be NULL. NULL: out of memory, or handles; both
+ * descriptors are closed then.
  */
 struct tunnel *tunnel_start(struct tunnels *tunnels, const struct tunnel_end ends[TUNNEL_SIDES],
                             tunnel_closed_fn closed, void *data);
