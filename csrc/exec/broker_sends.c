@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "exec/outbound.h"
 #include "exec/socket_address.h"
 #include "exec/socket_message.h"
 #include "exec/target.h"
@@ -170,6 +171,25 @@ static bool is_too_large(const struct channel *channel, size_t size) {
            (size > DATAGRAM_MAX || size > (size_t)option_of(channel->socket, SO_SNDBUF));
 }
 
+/* With data in the SYN (tcp(7)); only then a stream looks at the address. */
+static bool is_fast_open(const struct channel *channel, const struct socket_message *message) {
+    return (channel->flags & MSG_FASTOPEN) != 0 && message->address.length > 0 && is_stream(channel);
+}
+
+/* 0 or the errno of the answer. */
+static int judge(const struct channel *channel, const struct socket_message *message) {
+    if (is_fast_open(channel, message))
+        return outbound_judge_connect(channel->call, &channel->kind, &message->address);
+    return outbound_judge_datagram(channel->call, channel->socket, &channel->kind, &message->address);
+}
+
+static void explain(const struct channel *channel, const struct socket_message *message, int64_t result) {
+    if (is_fast_open(channel, message))
+        outbound_connected(channel->call, channel->socket, &channel->kind, &message->address, result);
+    else if (result < 0)
+        outbound_explain(channel->call, &channel->kind, &message->address, result);
+}
+
 static struct answer send_message(const struct channel *channel, const struct socket_message *message) {
     size_t capacity = is_stream(channel) && message->size > PIECE ? PIECE : message->size;
     if (is_too_large(channel, message->size))
@@ -177,11 +197,13 @@ static struct answer send_message(const struct channel *channel, const struct so
     /* As where the kernel has no memory for pinned pages: the sender copies instead (msg_zerocopy.rst). */
     if ((channel->flags & MSG_ZEROCOPY) && option_of(channel->socket, SO_ZEROCOPY) != 0)
         return answer_errno(ENOBUFS);
+    int error = judge(channel, message);
+    if (error != 0)
+        return answer_errno(error);
     struct answer answer = send_pieces(channel, message, capacity);
     if (answer.value == -EPIPE && channel->kind.type == SOCK_STREAM && (channel->flags & MSG_NOSIGNAL) == 0)
         raise_pipe_signal(channel->call);
-    if (answer.value < 0)
-        socket_address_explain(channel->call, &message->address, (int)-answer.value);
+    explain(channel, message, answer.value);
     return answer;
 }
 

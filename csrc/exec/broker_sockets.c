@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "exec/bind_inside.h"
 #include "exec/explain.h"
+#include "exec/outbound.h"
 #include "exec/refusal.h"
 #include "exec/socket_address.h"
 #include "exec/waiting.h"
@@ -48,14 +49,15 @@ static struct answer connect_waiting(struct call *call, int socket, const struct
 static struct answer connect_judged(struct call *call, int socket, const struct socket_kind *kind,
                                     struct socket_address *address) {
     int error = socket_address_judge(call, kind->domain, address);
+    if (error == 0)
+        error = outbound_judge_connect(call, kind, address);
     if (error != 0)
         return answer_errno(error);
     struct answer answer =
         may_wait(socket, kind)
             ? connect_waiting(call, socket, address)
             : answer_errno(connect(socket, &address->any, address->length) == 0 ? 0 : errno);
-    if (answer.value < 0)
-        socket_address_explain(call, address, (int)-answer.value);
+    outbound_connected(call, socket, kind, address, answer.value);
     return answer;
 }
 
@@ -160,6 +162,21 @@ static struct answer make_bind(struct call *call) {
     return error != 0 ? answer_errno(error) : bind_socket(call, socket, &kind, &address);
 }
 
+/*
+ * Others than of TCP the kernel makes listen: a unix socket keeps whose call that was (SO_PEERCRED, unix(7)),
+ * and no pointer is in it that could be swapped.
+ */
+static struct answer make_listen(struct call *call) {
+    struct socket_kind kind = {0};
+    cleanup_fd int socket = socket_target_duplicate(call, (int)call->data->args[0]);
+    if (socket < 0 || socket_kind_of(socket, &kind) != 0 || !outbound_is_tcp(&kind))
+        return answer_continue();
+    if (listen(socket, (int)call->data->args[1]) != 0)
+        return answer_errno(errno);
+    outbound_listening(call, socket);
+    return answer_value(0);
+}
+
 bool broker_sockets(struct call *call, struct answer *answer) {
     switch (call->data->nr) {
     case SYS_connect:
@@ -167,6 +184,9 @@ bool broker_sockets(struct call *call, struct answer *answer) {
         return true;
     case SYS_bind:
         *answer = make_bind(call);
+        return true;
+    case SYS_listen:
+        *answer = make_listen(call);
         return true;
     default:
         return false;

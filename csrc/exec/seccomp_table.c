@@ -91,6 +91,7 @@ const struct seccomp_rule seccomp_table[] = {
     {__NR_sendmmsg, ALWAYS, NOTIFY(SUPERVISE_FILTER)},
     {__NR_connect, ALWAYS, NOTIFY(SUPERVISE_FILTER)},
     {__NR_bind, ALWAYS, NOTIFY(SUPERVISE_FILTER)},
+    {__NR_listen, ALWAYS, NOTIFY(SUPERVISE_LISTENS)},
 
     /* What changes names, files and their attributes, by path and by descriptor. */
     {__NR_mkdirat, ALWAYS, NOTIFY(SUPERVISE_PATHS)},

@@ -109,22 +109,22 @@ static bool is_inet(const struct socket_address *address) {
 }
 
 /* Shorter ones, without the scope, are taken, too (SIN6_LEN_RFC2133). */
-static bool is_inet6(const struct socket_address *address) {
+bool socket_address_is_inet6(const struct socket_address *address) {
     return address->length >= offsetof(struct sockaddr_in6, sin6_scope_id) &&
            address->any.sa_family == AF_INET6;
 }
 
 uint16_t socket_address_port(const struct socket_address *address) {
-    return is_inet(address)    ? ntohs(address->inet.sin_port)
-           : is_inet6(address) ? ntohs(address->inet6.sin6_port)
-                               : 0;
+    return is_inet(address)                   ? ntohs(address->inet.sin_port)
+           : socket_address_is_inet6(address) ? ntohs(address->inet6.sin6_port)
+                                              : 0;
 }
 
 /* The IPv4 address that it is, or that it maps. */
 static bool ipv4_of(const struct socket_address *address, struct in_addr *out) {
     if (is_inet(address))
         *out = address->inet.sin_addr;
-    else if (is_inet6(address) && IN6_IS_ADDR_V4MAPPED(&address->inet6.sin6_addr))
+    else if (socket_address_is_inet6(address) && IN6_IS_ADDR_V4MAPPED(&address->inet6.sin6_addr))
         memcpy(out, &address->inet6.sin6_addr.s6_addr[12], sizeof *out);
     else
         return false;
@@ -151,11 +151,4 @@ void socket_address_report(struct call *call, const struct socket_address *addre
     const struct denial denial = {
         .operation = operation, .host = host, .port = socket_address_port(address), .why = why};
     report_denial(call->supervisor->report, call, &denial);
-}
-
-void socket_address_explain(struct call *call, const struct socket_address *address, int errnum) {
-    bool refused = errnum == ENETUNREACH || errnum == EHOSTUNREACH || errnum == EACCES || errnum == EPERM;
-    /* Port 0 is asked for where only a route is: getaddrinfo(3) orders its answers so. */
-    if (refused && socket_address_port(address) != 0 && !socket_address_is_local(address))
-        socket_address_report(call, address, "network-outbound", "no network in the sandbox");
 }

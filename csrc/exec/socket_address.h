@@ -51,12 +51,12 @@ int socket_address_read(const struct call *call, uint64_t address, int64_t lengt
  */
 int socket_address_judge(struct call *call, int domain, struct socket_address *address);
 
-/* Reports a call to an IP address that failed because there is no network inside. */
-void socket_address_explain(struct call *call, const struct socket_address *address, int errnum);
-
 /* Reports an operation on an IP address. */
 void socket_address_report(struct call *call, const struct socket_address *address, const char *operation,
                            const char *why);
+
+/* Whether it is an IPv6 address, also in its shorter form. */
+bool socket_address_is_inet6(const struct socket_address *address);
 
 /* The port of an IP address in host order; 0 where there is none. */
 uint16_t socket_address_port(const struct socket_address *address);

@@ -40,7 +40,8 @@
 /* Exit statuses: what is not 0 ends the run with an error. */
 enum { SUPERVISOR_DONE = 0, SUPERVISOR_BROKEN = 125 };
 
-enum { FD_STAGE = 3, FD_PAYLOAD, FD_EVENTS, FD_FIRST_FREE };
+/* The last is there only where the session has a network. */
+enum { FD_STAGE = 3, FD_PAYLOAD, FD_EVENTS, FD_QUESTIONS, FD_FIRST_FREE };
 
 /* The agent is gone: the run is to end, and what rules_finish() does is still to be done. */
 #define ORPHANED_SIGNAL SIGHUP
@@ -50,17 +51,17 @@ static void interrupt_only(int number) {
 }
 
 static int take_descriptors(const struct supervisor_start *start) {
-    const int sources[] = {start->stage, start->payload, start->events};
-    enum { COUNT = sizeof sources / sizeof sources[0] };
-    int lifted[COUNT];
-    for (int i = 0; i < COUNT; i++)
+    const int sources[] = {start->stage, start->payload, start->events, start->questions};
+    int lifted[sizeof sources / sizeof sources[0]];
+    const int count = start->questions < 0 ? FD_QUESTIONS - FD_STAGE : FD_FIRST_FREE - FD_STAGE;
+    for (int i = 0; i < count; i++)
         if ((lifted[i] = fcntl(sources[i], F_DUPFD_CLOEXEC, FD_FIRST_FREE)) < 0)
             return -1;
-    for (int i = 0; i < COUNT; i++)
+    for (int i = 0; i < count; i++)
         if (dup3(lifted[i], FD_STAGE + i, O_CLOEXEC) < 0)
             return -1;
     /* The agent's sockets among them: while a copy is open their other ends see no end of file. */
-    return (int)syscall(SYS_close_range, (unsigned)FD_FIRST_FREE, ~0u, 0u);
+    return (int)syscall(SYS_close_range, (unsigned)(FD_STAGE + count), ~0u, 0u);
 }
 
 /*
@@ -273,7 +274,10 @@ static int supervisor_main(const struct supervisor_start *start, pid_t agent) {
                                     .root = -1,
                                     .mounts = -1,
                                     .mounts_stay = start->mounted_before,
-                                    .settles = settle_is_needed()};
+                                    .settles = settle_is_needed(),
+                                    .run = start->run,
+                                    .questions = start->questions < 0 ? -1 : FD_QUESTIONS,
+                                    .ports = start->ports};
     if (supervisor.payload == NULL)
         return SUPERVISOR_BROKEN;
     if (!await_stage(&hello, &stage) || hello.listener < 0)

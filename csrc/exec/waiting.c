@@ -24,9 +24,6 @@
 #define RECEIVERS 2
 /* How soon a signal reaches a command that waits. */
 #define TICK_MS 20
-/* The kernel's own (include/linux/errno.h): never seen by programs, it starts the call again after a handler.
- */
-#define ERESTARTSYS 512
 
 struct wait {
     struct wait *next;

@@ -12,6 +12,11 @@
 
 struct wait;
 
+/* The kernel's own (include/linux/errno.h), never seen by programs: the call starts again after a handler
+ * that wants it (SA_RESTART), or after any. */
+#define ERESTARTSYS 512
+#define ERESTARTNOINTR 513
+
 /*
  * To be called before a system call that may wait, on the thread that makes it. NULL: too many wait already;
  * the call is to be answered with EAGAIN.

@@ -26,7 +26,13 @@
 #include "tap.h"
 
 /* What is expected of a call: an errno that it is refused with, 0: allowed, or the group that is notified. */
-enum { ALLOWED = 0, SOCKETS = -SUPERVISE_FILTER, PATHS = -SUPERVISE_PATHS, READS = -SUPERVISE_READS };
+enum {
+    ALLOWED = 0,
+    SOCKETS = -SUPERVISE_FILTER,
+    PATHS = -SUPERVISE_PATHS,
+    READS = -SUPERVISE_READS,
+    LISTENS = -SUPERVISE_LISTENS,
+};
 
 struct attempt {
     long number;

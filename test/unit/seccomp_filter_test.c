@@ -118,6 +118,8 @@ static int expected_of(long number, bool ones) {
         return EOPNOTSUPP;
     if (IN(sockets, number))
         return SOCKETS;
+    if (number == SYS_listen)
+        return LISTENS;
     return IN(paths, number) ? PATHS : ALLOWED;
 }
 
@@ -281,6 +283,8 @@ static void decisions(struct shared *shared) {
         SUPERVISE_FILTER,
         SUPERVISE_FILTER | SUPERVISE_PATHS,
         SUPERVISE_FILTER | SUPERVISE_READS,
+        SUPERVISE_FILTER | SUPERVISE_LISTENS,
+        SUPERVISE_PATHS | SUPERVISE_LISTENS,
         SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_READS | SUPERVISE_OPTIONAL,
     };
     static struct attempts attempts;
@@ -402,7 +406,7 @@ static void listeners(struct shared *shared) {
 }
 
 static void sizes(void) {
-    static const unsigned all = SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_READS;
+    static const unsigned all = SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_READS | SUPERVISE_LISTENS;
     struct sock_filter whole[SECCOMP_FILTER_MAX];
     size_t length = seccomp_filter_build(all, whole, SECCOMP_FILTER_MAX);
     ok(length > 100 && length <= SECCOMP_FILTER_MAX, "the whole filter fits: %zu instructions", length);

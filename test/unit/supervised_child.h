@@ -33,6 +33,14 @@
 /* What the supervisor reported, as lines of JSON. */
 static char supervised_events[65536];
 
+/* To be set before, where it is not this. */
+static struct {
+    unsigned filter;           /* enum supervision */
+    struct supervisor session; /* its run, questions and ports count */
+    void (*prepare)(void);     /* called in the child's network with every right; may be NULL */
+    unsigned first_kept;       /* descriptors from this one on stay open in the child */
+} supervised = {.filter = SUPERVISE_FILTER, .session.questions = -1, .first_kept = ~0u};
+
 static inline void supervised_fail(const char *what) {
     printf("Bail out! %s: %s\n", what, strerror(errno));
     exit(1);
@@ -57,10 +65,12 @@ static inline void supervised_enter(int to_parent, int from_parent) {
     if (ioctl(fd, SIOCSIFFLAGS, &request) != 0)
         supervised_fail("loopback");
     close(fd);
+    if (supervised.prepare != NULL)
+        supervised.prepare();
     hello.unix_diag = unix_diag_open();
     if (capabilities_keep(CAPABILITIES_NONE) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         supervised_fail("rights");
-    errno = seccomp_filter_install(SUPERVISE_FILTER, &hello.listener);
+    errno = seccomp_filter_install(supervised.filter, &hello.listener);
     if (errno != 0 || write(to_parent, &hello, sizeof hello) < 0 || read(from_parent, &go, 1) != 1)
         supervised_fail("filter");
     close(hello.listener);
@@ -179,7 +189,10 @@ static inline void supervised_parent(const struct payload *payload, pid_t child,
                                      .unix_diag = unix_diag_new(hello.unix_diag),
                                      .host_unix_diag = unix_diag_new(unix_diag_open()),
                                      .umasks = umask_cache_new(),
-                                     .report = report_new(events[1], payload)};
+                                     .report = report_new(events[1], payload),
+                                     .run = supervised.session.run,
+                                     .questions = supervised.session.questions,
+                                     .ports = supervised.session.ports};
     supervisor.waiting = waiting_new(&supervisor, supervised_receive);
     if (waiting_start_receivers(supervisor.waiting) != 0 || write(to_child, "", 1) != 1)
         supervised_fail("receivers");
@@ -198,7 +211,7 @@ static inline void supervised_run(char **allowed, size_t count, void (*command)(
     pid_t child = fork();
     if (child == 0) {
         supervised_enter(up[1], down[0]);
-        close_range(3, ~0u, 0);
+        close_range(3, supervised.first_kept - 1, 0);
         command();
         fflush(stdout);
         _exit(tap_state.failed > 0 ? 255 : (int)tap_state.run);
