@@ -9,24 +9,46 @@ declare global {
 
 /** A question about a connection that neither list of the network options decides. */
 export interface NetworkAskRequest {
+  /** A name in lower case and A-labels, or an address without brackets. */
   host: string;
   port?: number;
 }
 
+/**
+ * What commands may reach; with none of them nothing. Patterns: `example.com` (that name alone), `*.example.com` (what
+ * is below it, at any depth), `*` (every name, no address), an address, each with `:port` or without.
+ */
 export interface OsSandboxNetworkOptions {
-  /** `example.com`, `*.example.com`, `*`, an address; each with `:port` or without. */
+  /**
+   * A name is looked up outside once, when it was allowed. What it leads to must not be loopback, link-local, multicast,
+   * a metadata service or an address of this host, unless an entry names that address; `localhost:5432` is this host's
+   * own port.
+   */
   allowedDomains?: readonly string[];
-  /** The same patterns; beats `allowedDomains`. */
+  /** The same patterns; beats everything that allows. */
   deniedDomains?: readonly string[];
+  /** What may be reached by address: `192.0.2.7`, `192.0.2.0/24`, `[2001:db8::7]:443`, each with `:port` or without. */
+  allowedIPs?: readonly string[];
   /**
    * Unix sockets of the host that a command may connect to: paths, folders, globs. Sockets that were made inside need
    * no grant.
    */
   allowUnixSockets?: readonly string[];
-  /** Whether a port that a command listens on is opened on the host's loopback too. */
+  /** Whether a port that a command listens on is opened on the host's 127.0.0.1 too, while it does. Default: false. */
   allowLocalBinding?: boolean;
-  /** Asked for what neither list decides. Exactly `true` allows. */
+  /**
+   * Asked for what neither list decides, once for each host and port in a run; in the async context of `start()` or
+   * `updateNetwork()`. Exactly `true` allows; anything else, a failure, and five minutes without an answer do not.
+   */
   onAskHost?: (request: NetworkAskRequest) => Promise<boolean>;
+  /**
+   * The HTTP proxy through which this host reaches the outside: `http://[user:password@]host[:port]`, or `direct` for
+   * none. Default: the one that the environment of this process names (HTTPS_PROXY, HTTP_PROXY); NO_PROXY holds for
+   * both.
+   */
+  upstreamProxy?: string;
+  /** How many connections there can be at once. Default: 1024. */
+  maxTunnels?: number;
 }
 
 /**
@@ -78,6 +100,11 @@ export interface OsSandboxGuarantees {
   filesystem: "enforced";
   /** `session`: commands of one sandbox share a network of their own. `per-command`: each command has its own. */
   network: "session" | "per-command";
+  /**
+   * Which clients reach what is allowed. `proxy`: those that heed the proxy variables (HTTP_PROXY, …). `none`: there is
+   * no network.
+   */
+  capture: "transparent" | "proxy" | "none";
   backend: "bwrap";
   /**
    * Whether protected and denied names are closed wherever they come to be. `existing-only`: those that are there when a
@@ -109,15 +136,19 @@ export interface Violation {
   operation: string;
   /** What a file operation was about; bytes that are not UTF-8 are `\xHH`. */
   path?: string;
-  /** What a connection was about, an address. */
+  /** What a connection was about: a name, or an address without brackets. */
   host?: string;
+  /** Absent where a name was looked up. */
   port?: number;
   why?: string;
-  /** As the host sees it. */
+  /** As the host sees it; 0: not known. */
   pid: number;
   /** The name of the process. */
   process: string;
-  /** The same for all violations of one `run()`, different for any other of any sandbox. */
+  /**
+   * The same for all violations of one `run()`, different for any other of any sandbox. Without a `-` in it: a connection
+   * of nobody knows which run of this sandbox.
+   */
   run: string;
   /** ISO 8601, UTC, with milliseconds. */
   timestamp: string;
@@ -254,7 +285,11 @@ interface OwnMachine {
   ): Promise<{ bytesWritten: number; version: FileVersion }>;
   /** Starts `argv` unexpanded; rejects only where nothing could be started for a reason of the caller's or the sandbox's. */
   run(argv: readonly string[], options?: RunOptions): Promise<RunResult>;
-  /** A URL that reaches a port which a command listens on; undefined where none does, as in this version's sandbox. */
+  /**
+   * A URL on this host's 127.0.0.1 that reaches a port on which a command listens, now or later. It is open to every
+   * user of the host until the sandbox is disposed. Undefined for what is no port, and where commands have no network
+   * of the sandbox's.
+   */
   exposedPortUrl?(port: number): Promise<string | undefined>;
 }
 
@@ -350,6 +385,12 @@ export declare class OsSandbox {
   machine(cwdOrOptions?: MachineLocation): Machine;
   /** The second generation's name. */
   environment(cwdOrOptions?: MachineLocation): Environment;
+  /**
+   * Replaces the network options: all of them, at once, for connections and commands from now on; open connections go
+   * on. `upstreamProxy` is the one exception: it stays as it was. Rejects with a TypeError for what `start()` would not
+   * take, and then nothing has changed. Does nothing where the sandbox is off.
+   */
+  updateNetwork(network?: OsSandboxNetworkOptions): Promise<void>;
   /** Ends every run; can be called again. */
   dispose(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

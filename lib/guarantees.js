@@ -2,19 +2,65 @@
 
 /** What this host can do, in the words of `status`. */
 
-/** @typedef {import('./session').Session['features']} Features */
+/** @typedef {import('./session').Features} Features */
 
 /**
- * What each thing that this host refuses means for commands; nothing where another feature does the same.
- * @type {ReadonlyArray<[feature: string, text: string, instead?: string]>}
+ * What each thing that this host refuses means for commands.
+ * @typedef {object} Degradation
+ * @property {(features: Features) => boolean} is
+ * @property {string} text
+ * @property {'supervisionGap' | 'networkGap'} [gap] where the host's own words about it are
+ * @property {Probed} [feature] or what the probe missed: the host's words about the first of these are in `degradation`
+ *
+ * @typedef {'sessionNetwork' | 'mountedBefore' | 'disableUserns' | 'freshProc'} Probed
  */
+
+/** @type {readonly Probed[]} in the order in which the probe does without */
+const PROBED = ['sessionNetwork', 'mountedBefore', 'disableUserns', 'freshProc'];
+
+
+/** @type {readonly Degradation[]} */
 const DEGRADATIONS = [
-  ['sessionNetwork', 'this host makes no network namespace for a whole sandbox: each command has its own, and commands do not share localhost'],
-  ['mountedBefore', 'this kernel or host does not let mounts be made by descriptor (Linux 5.12): bwrap mounts by name, and a path that is swapped meanwhile ends the run with an error'],
-  ['disableUserns', 'commands can make user namespaces inside the sandbox: this bwrap (before 0.8) or this host cannot forbid it', 'filtered'],
-  ['freshProc', 'no fresh /proc can be mounted here (in a container: --security-opt systempaths=unconfined): commands see the outer one, read-only'],
-  ['filtered', 'this kernel takes no filter of system calls (CONFIG_SECCOMP_FILTER): io_uring, keyrings and whatever else no command needs are not refused'],
-  ['supervised', 'refused attempts are not reported, connections to unix sockets of the host are not held to network.allowUnixSockets, and protected or denied names are closed only where they are when a command starts: that takes Linux 5.19, and no tracer or container runtime outside that has the notifications of system calls itself'],
+  {
+    feature: 'sessionNetwork',
+    is: ({ sessionNetwork }) => !sessionNetwork,
+    text: 'this host makes no network namespace for a whole sandbox: each command has its own, commands do not share localhost, clients that ignore proxy variables (HTTP_PROXY, …) reach nothing, and no port is exposed',
+  },
+  {
+    is: ({ sessionNetwork, capture }) => sessionNetwork && capture === 'proxy',
+    text: 'clients that ignore proxy variables (HTTP_PROXY, …) reach nothing: this host makes no gateway for the network of a sandbox',
+    gap: 'networkGap',
+  },
+  {
+    is: ({ capture }) => capture === 'none',
+    text: 'commands have no network at all, whatever the options allow: it could not be started',
+    gap: 'networkGap',
+  },
+  {
+    feature: 'mountedBefore',
+    is: ({ mountedBefore }) => !mountedBefore,
+    text: 'this kernel or host does not let mounts be made by descriptor (Linux 5.12): bwrap mounts by name, and a path that is swapped meanwhile ends the run with an error',
+  },
+  {
+    feature: 'disableUserns',
+    is: ({ disableUserns, filtered }) => !disableUserns && !filtered,
+    text: 'commands can make user namespaces inside the sandbox: this bwrap (before 0.8) or this host cannot forbid it',
+  },
+  {
+    feature: 'freshProc',
+    is: ({ freshProc }) => !freshProc,
+    text: 'no fresh /proc can be mounted here (in a container: --security-opt systempaths=unconfined): commands see the outer one, read-only',
+  },
+  {
+    is: ({ filtered }) => !filtered,
+    text: 'this kernel takes no filter of system calls (CONFIG_SECCOMP_FILTER): io_uring, keyrings and whatever else no command needs are not refused',
+    gap: 'supervisionGap',
+  },
+  {
+    is: ({ supervised }) => !supervised,
+    text: 'refused attempts are not reported, connections to unix sockets of the host are not held to network.allowUnixSockets, and protected or denied names are closed only where they are when a command starts: that takes Linux 5.19, and no tracer or container runtime outside that has the notifications of system calls itself',
+    gap: 'supervisionGap',
+  },
 ];
 
 /** @param {Features} features @param {boolean} monitored */
@@ -22,6 +68,7 @@ function guaranteesOf(features, monitored) {
   return Object.freeze({
     filesystem: 'enforced',
     network: features.sessionNetwork ? 'session' : 'per-command',
+    capture: features.capture,
     backend: 'bwrap',
     protectedNames: features.supervised ? 'enforced' : 'existing-only',
     unixSockets: features.supervised ? 'enforced' : 'not-enforced',
@@ -34,13 +81,11 @@ function guaranteesOf(features, monitored) {
 
 /** @param {Features} features @returns {string[]} */
 function degradationsOf(features) {
-  const refused = DEGRADATIONS.filter(([feature]) => !features[feature]);
-  // The host's own words: about the supervisor, and about what it refused first besides.
-  const words = refused.map(([feature, text], i) => {
-    const own = feature === 'supervised' || feature === 'filtered' ? features.supervisionGap : i === 0 && features.degradation;
+  const first = PROBED.find((feature) => !features[feature]);
+  return DEGRADATIONS.filter(({ is }) => is(features)).map(({ text, gap, feature }) => {
+    const own = gap ? features[gap] : feature === first && features.degradation;
     return own ? `${text} (${own})` : text;
   });
-  return words.filter((_, i) => !features[refused[i][2] ?? '']);
 }
 
 module.exports = { degradationsOf, guaranteesOf };

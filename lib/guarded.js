@@ -1,6 +1,21 @@
 'use strict';
 
 /**
+ * Says once, as a process warning, that a caller's function failed.
+ * @param {string} name what the warning calls it
+ * @returns {(error: unknown) => void}
+ */
+function warnerOf(name) {
+  let warned = false;
+  return (error) => {
+    if (warned) return;
+    warned = true;
+    const { message, stack } = error instanceof Error ? error : new Error(String(error));
+    process.emitWarning(`${name} failed: ${message}`, { type: 'OsSandboxWarning', detail: stack });
+  };
+}
+
+/**
  * Makes a caller's function safe to call from any event: what it throws, or rejects with, becomes one process warning.
  * @template {any[]} Args
  * @param {string} name what the warning calls it
@@ -8,25 +23,16 @@
  * @returns {(...args: Args) => void}
  */
 function guarded(name, callback) {
-  let warned = false;
-
-  /** @param {unknown} error */
-  const warnOnce = (error) => {
-    if (warned) return;
-    warned = true;
-    const { message, stack } = error instanceof Error ? error : new Error(String(error));
-    process.emitWarning(`${name} failed: ${message}`, { type: 'OsSandboxWarning', detail: stack });
-  };
-
+  const warn = warnerOf(name);
   return (...args) => {
     try {
       const returned = callback(...args);
       // An async callback's rejection would otherwise end the process as unhandled.
-      if (typeof (/** @type {any} */ (returned)?.then) === 'function') Promise.resolve(returned).catch(warnOnce);
+      if (typeof (/** @type {any} */ (returned)?.then) === 'function') Promise.resolve(returned).catch(warn);
     } catch (error) {
-      warnOnce(error);
+      warn(error);
     }
   };
 }
 
-module.exports = { guarded };
+module.exports = { guarded, warnerOf };

@@ -197,4 +197,20 @@ function withFilesystemOf(document, other) {
   return stringify({ ...JSON.parse(document), filesystem: JSON.parse(other).filesystem });
 }
 
-module.exports = { buildOptionsDocument, withFilesystemOf };
+/**
+ * A sandbox's document with other network options, but for the proxy that the host itself goes by. Throws a TypeError
+ * where they name another one.
+ * @param {string} document
+ * @param {string} other a document too
+ */
+function withNetworkOf(document, other) {
+  const before = JSON.parse(document);
+  const { upstreamProxy } = before.network ?? {};
+  const network = { upstreamProxy, ...JSON.parse(other).network };
+  if (network.upstreamProxy !== upstreamProxy) {
+    throw new TypeError('network.upstreamProxy: expected what start() was given, or nothing: it cannot be changed');
+  }
+  return stringify({ ...before, network });
+}
+
+module.exports = { buildOptionsDocument, withFilesystemOf, withNetworkOf };

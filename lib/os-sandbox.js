@@ -3,7 +3,7 @@
 const { degradationsOf, guaranteesOf } = require('./guarantees');
 const { homes } = require('./homes');
 const { loadNative } = require('./native');
-const { Policy, makePolicy } = require('./policy');
+const { Policy, canLoad, makePolicy, withNetwork } = require('./policy');
 const { unsupportedRuntime } = require('./runtime');
 const { Session } = require('./session');
 const { ViolationLog } = require('./violation-log');
@@ -31,12 +31,12 @@ function makeOsSandbox(classes) {
     #listeners;
     #violations;
 
-    /** @param {symbol} key @param {any} status @param {Session} [session] @param {any} [policy] */
-    constructor(key, status, session, policy) {
+    /** @param {symbol} key @param {any} status @param {Session} [session] */
+    constructor(key, status, session) {
       if (key !== PRIVATE) throw new TypeError('OsSandbox is made by OsSandbox.start() or OsSandbox.disabled()');
       this.#status = status;
       this.#session = session;
-      this.#policy = policy;
+      this.#policy = session && Policy.ofSession(session);
       const violations = session?.violations ?? new Violations();
       this.#listeners = violations.listeners;
       this.#violations = violations.view();
@@ -60,12 +60,12 @@ function makeOsSandbox(classes) {
       /** @type {Set<string>} */
       const warnings = new Set();
       const log = violationLog === undefined ? undefined : await ViolationLog.open(violationLog, homes().home, warnings);
-      const session = await Session.start(native, { document: made.document, warnings, log });
+      const session = await Session.start(native, { made, warnings, log });
       if (!(session instanceof Session)) return OsSandbox.disabled(`${REASONS[session.kind]}: ${session.text}`);
-      for (const text of [...degradationsOf(session.features), ...made.notices]) warnings.add(text);
+      for (const text of degradationsOf(session.features)) warnings.add(text);
       const guarantees = guaranteesOf(session.features, monitorViolations);
       const status = { enabled: true, platform: process.platform, guarantees };
-      return new OsSandbox(PRIVATE, status, session, new Policy(made, session));
+      return new OsSandbox(PRIVATE, status, session);
     }
 
     /** @param {string} [reason] */
@@ -91,6 +91,19 @@ function makeOsSandbox(classes) {
     environment(where) {
       const { LocalEnvironment, SandboxedLocalEnvironment } = classes;
       return this.#policy ? new SandboxedLocalEnvironment(this.#policy, where) : new LocalEnvironment(where);
+    }
+
+    /**
+     * Replaces the network options, for connections and commands from now on; at once, and all of them. Rejects with a
+     * TypeError for what start() would not take.
+     * @param {unknown} [network]
+     */
+    async updateNetwork(network) {
+      if (!this.#session) {
+        if (canLoad()) makePolicy({ network });
+        return;
+      }
+      this.#session.updateNetwork(withNetwork(this.#session.made, network));
     }
 
     /** What commands were refused. */

@@ -1,27 +1,32 @@
 'use strict';
 
 const { loadNative } = require('./native');
-const { buildOptionsDocument, withFilesystemOf } = require('./options');
+const { buildOptionsDocument, withFilesystemOf, withNetworkOf } = require('./options');
 const { unsupportedRuntime } = require('./runtime');
 
 /**
  * Options that the addon found right.
- * @typedef {{ document: string, handle: any, notices: string[] }} MadePolicy
+ * @typedef {{ document: string, handle: any, onAskHost: import('./options').AskHost | undefined }} MadePolicy
  */
 
 /** The policy of a machine, which holds it and cannot look into it. */
 class Policy {
   #made;
-  /** What the addon has of it, for the sandboxes that it was used in. @type {WeakMap<object, any>} */
+  /** What the addon has of it, by the options of the sandbox that it was used in. @type {WeakMap<MadePolicy, any>} */
   #handles = new WeakMap();
 
   /**
-   * @param {MadePolicy | undefined} made undefined where no command can be sandboxed here anyway
-   * @param {import('./session').Session} [session] the one it was made for; absent: the oldest that is alive when a command is run
+   * @param {MadePolicy | undefined} made its own file rules; undefined where no command can be sandboxed here anyway
+   * @param {import('./session').Session} [session] the one whose rules it has; absent: its own, in the oldest that is alive when a command is run
    */
   constructor(made, session) {
     this.#made = made;
     this.session = session;
+  }
+
+  /** All of a sandbox's rules, as they are then. @param {import('./session').Session} session */
+  static ofSession(session) {
+    return new Policy(undefined, session);
   }
 
   /**
@@ -38,11 +43,11 @@ class Policy {
    * @param {import('./session').Session} session
    */
   handleFor(session) {
-    if (this.session === session) return this.#made?.handle;
-    let handle = this.#handles.get(session);
+    if (this.session === session) return session.made.handle;
+    let handle = this.#handles.get(session.made);
     if (handle === undefined && this.#made) {
-      handle = loadNative().addon.makePolicy(withFilesystemOf(session.document, this.#made.document)).handle;
-      this.#handles.set(session, handle);
+      handle = loadNative().addon.makePolicy(withFilesystemOf(session.made.document, this.#made.document)).handle;
+      this.#handles.set(session.made, handle);
     }
     return handle;
   }
@@ -64,8 +69,20 @@ function canLoad() {
  */
 function makePolicy(options) {
   const { addon } = loadNative();
-  const { json } = buildOptionsDocument(options, addon.optionSchema());
-  return { document: json, ...addon.makePolicy(json) };
+  const { json, onAskHost } = buildOptionsDocument(options, addon.optionSchema());
+  return { document: json, onAskHost, ...addon.makePolicy(json) };
 }
 
-module.exports = { Policy, makePolicy };
+/**
+ * A sandbox's policy with other network options; throws a TypeError where those make no sense.
+ * @param {MadePolicy} made
+ * @param {unknown} network
+ * @returns {MadePolicy}
+ */
+function withNetwork(made, network) {
+  const given = makePolicy({ network });
+  const document = withNetworkOf(made.document, given.document);
+  return { ...given, document, handle: loadNative().addon.makePolicy(document).handle };
+}
+
+module.exports = { Policy, canLoad, makePolicy, withNetwork };

@@ -55,9 +55,13 @@ function makeSandboxedMachine(Base) {
       return session.run(this.#policy, request, { cwd, additionalDirs, sigtermGraceMs: this.sigtermGraceMs });
     }
 
-    /** Commands have a network of their own, from which no port leads out. */
-    async exposedPortUrl() {
-      return undefined;
+    /**
+     * Where a port that a command listens on is reached from the host.
+     * @param {number} port
+     * @returns {Promise<string | undefined>} undefined where it cannot be
+     */
+    async exposedPortUrl(port) {
+      return (this.#policy.session ?? Session.oldest())?.exposedPortUrl(port);
     }
   };
 }

@@ -5,8 +5,10 @@ const { isMainThread } = require('node:worker_threads');
 
 const { onAbort } = require('./abort');
 const { homes } = require('./homes');
+const { hostProxy } = require('./host-proxy');
 const { abortedBeforeStart } = require('./local-run');
 const { wrapOutputCallback } = require('./output-callback');
+const { Questions } = require('./questions');
 const { toSrtInvocation } = require('./shell');
 const { Violations } = require('./violations');
 
@@ -37,12 +39,22 @@ function ambientEnv() {
   return isMainThread ? undefined : encodeEnv(process.env);
 }
 
+/** @param {unknown} port */
+function isPort(port) {
+  return typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65536;
+}
+
 /**
  * What one sandbox is, besides the addon's session.
  * @typedef {object} SandboxParts
- * @property {string} document its options, as the addon takes them
+ * @property {import('./policy').MadePolicy} made its options
  * @property {Set<string>} warnings what users should know, found out by now; `status.warnings` shows it
  * @property {import('./violation-log').ViolationLog} [log]
+ *
+ * What this host can do, and what it said where that is not all.
+ * @typedef {{ sessionNetwork: boolean, disableUserns: boolean, freshProc: boolean, mountedBefore: boolean,
+ *   supervised: boolean, filtered: boolean, capture: 'transparent' | 'proxy' | 'none', degradation: string,
+ *   supervisionGap: string, networkGap: string, upstreamGap: string }} Features
  */
 
 /** The addon's session: what stands behind one enabled OsSandbox. */
@@ -50,24 +62,23 @@ class Session {
   #addon;
   #handle;
   #log;
+  #questions;
+  #unattributed;
   /** @type {Promise<void> | undefined} */
   #disposing;
-  /**
-   * What this host can do, and what it said where that is not all.
-   * @type {{ sessionNetwork: boolean, disableUserns: boolean, freshProc: boolean, mountedBefore: boolean, supervised: boolean,
-   *   filtered: boolean, degradation: string, supervisionGap: string }}
-   */
-  features;
 
-  /** @param {any} addon @param {any} handle @param {any} features @param {SandboxParts} parts */
-  constructor(addon, handle, features, { document, warnings, log }) {
+  /** @param {any} addon @param {any} handle @param {Questions} questions @param {Features} features @param {SandboxParts} parts */
+  constructor(addon, handle, questions, features, { made, warnings, log }) {
     this.#addon = addon;
     this.#handle = handle;
     this.#log = log;
+    this.#questions = questions;
     this.features = features;
-    this.document = document;
+    /** The options that hold now. */
+    this.made = made;
     this.warnings = warnings;
     this.violations = new Violations(log);
+    this.#unattributed = this.violations.startUnattributed();
     live.add(this);
   }
 
@@ -77,11 +88,30 @@ class Session {
    * @returns {Promise<Session | { kind: 'dependency' | 'host', text: string }>}
    */
   static start({ addon, helper }, parts) {
+    const { variable, ...proxy } = hostProxy();
     return new Promise((resolve) => {
-      const place = { helper, ...homes(), tmpdir: os.tmpdir(), searchPath: process.env.PATH ?? '' };
+      const questions = new Questions(parts.made.onAskHost, (question, allowed) => addon.answerAsk(handle, question, allowed));
+      /** @type {Session} there is one before there is a command to tell of */
+      let session;
+      const place = {
+        helper,
+        ...homes(),
+        ...proxy,
+        tmpdir: os.tmpdir(),
+        searchPath: process.env.PATH ?? '',
+        policy: parts.made.handle,
+        onViolation: (id, told) => session.#unattributed.report(id, told),
+        onAsk: (question, host, port) => questions.open(question, host, port),
+        onWithdraw: (question) => questions.withdraw(question),
+      };
       const handle = addon.startSession(place, (kind, text, features) => {
-        if (kind === undefined) resolve(new Session(addon, handle, features, parts));
-        else addon.disposeSession(handle, () => resolve({ kind, text }));
+        if (kind !== undefined) {
+          addon.disposeSession(handle, () => resolve({ kind, text }));
+          return;
+        }
+        session = new Session(addon, handle, questions, features, parts);
+        if (features.upstreamGap) session.warnings.add(`${variable}: this proxy of the environment cannot be used, connections go out directly (${features.upstreamGap})`);
+        resolve(session);
       });
     }).catch((error) => ({ kind: /** @type {const} */ ('host'), text: error.message }));
   }
@@ -162,9 +192,36 @@ class Session {
 
   async #end() {
     await new Promise((resolve) => {
-      this.#addon.disposeSession(this.#handle, resolve);
+      this.#addon.disposeSession(this.#handle, (counts, dropped) => {
+        this.#unattributed.end(counts, dropped);
+        resolve(undefined);
+      });
     });
     await this.#log?.flush();
+  }
+
+  /**
+   * Has other network options hold, for connections and commands from now on.
+   * @param {import('./policy').MadePolicy} made
+   */
+  updateNetwork(made) {
+    if (this.disposed) throw sandboxError('the sandbox was disposed');
+    this.#addon.updateNetwork(this.#handle, made.handle);
+    this.#questions.askAnother(made.onAskHost);
+    this.made = made;
+  }
+
+  /**
+   * Where a port that a command listens on is reached from the host.
+   * @param {unknown} port
+   * @returns {Promise<string | undefined>} undefined where there is no way
+   */
+  async exposedPortUrl(port) {
+    if (!isPort(port) || this.disposed) return undefined;
+    const hostPort = await new Promise((resolve) => {
+      if (!this.#addon.exposePort(this.#handle, port, resolve)) resolve(0);
+    });
+    return hostPort === 0 ? undefined : `http://127.0.0.1:${hostPort}`;
   }
 }
 

@@ -59,7 +59,16 @@ class Violations {
 
   /** Where a run's violations go. */
   startRun() {
-    const run = `${this.#id}-${(this.#runs += 1)}`;
+    return this.#collect(`${this.#id}-${(this.#runs += 1)}`);
+  }
+
+  /** Where those go of which nobody knows the run: it ends with the sandbox. */
+  startUnattributed() {
+    return this.#collect(this.#id);
+  }
+
+  /** @param {string} run */
+  #collect(run) {
     /** @type {Map<number, Entry>} */
     const entries = new Map();
     return {

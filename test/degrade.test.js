@@ -22,7 +22,7 @@ const REPORT = `
     denyRead: ['deep/hidden', 'deep/hidden.txt', outside + '/hidden'],
     allowRead: ['deep/hidden/way/open', '~/.ssh/known_hosts'],
   };
-  const sandbox = await OsSandbox.start({ filesystem });
+  const sandbox = await OsSandbox.start({ filesystem, network: { allowedDomains: ['allowed.example.com'] } });
   const machine = sandbox.machine(workspace);
   const write = (target) => machine.run(['sh', '-c', 'echo x > "$0"', target]);
   const server = "require('net').createServer().listen(0, '127.0.0.1', function () { console.log(this.address().port); })";
@@ -44,6 +44,8 @@ const REPORT = `
     denied: (await machine.run(['bash', '-c', process.env.ATTEMPTS])).stdout.trim(),
     sharesLocalhost: shared.exitCode === 0,
     hasLocalhost: (await machine.run([process.execPath, '-e', own])).exitCode === 0,
+    refusal: (await machine.run(['curl', '-s', '-o', '/dev/null', '-w', '%{http_code}', 'http://denied.example.com/'])).stdout,
+    address: (await machine.run(['getent', 'ahostsv4', 'allowed.example.com'])).stdout,
     userns: (await machine.run(['unshare', '-U', 'true'])).exitCode === 0,
     procIsWritable: (await machine.run(['test', '-w', '/proc/sys/kernel/domainname'])).exitCode === 0,
   });
@@ -104,6 +106,7 @@ async function isDisabled(t, reason, options) {
 const EVERYTHING = {
   filesystem: 'enforced',
   network: 'session',
+  capture: 'transparent',
   protectedNames: 'enforced',
   unixSockets: 'enforced',
   violations: 'reported',
@@ -130,6 +133,8 @@ async function isEnabled(t, guarantees, warnings, options) {
   for (const warning of warnings) t.ok(status.warnings.some((text) => warning.test(text)), String(warning));
   t.equal(seen.sharesLocalhost, all.network === 'session', 'localhost is shared as told');
   t.equal(seen.hasLocalhost, true);
+  t.equal(seen.refusal, '403', 'clients that know of the proxy hear from it');
+  t.equal(/^198\.1[89]\./.test(seen.address), all.capture === 'transparent', 'others reach what is allowed, as told');
   t.equal(seen.userns, all.userNamespaces !== 'disabled', 'user namespaces are as told');
   t.equal(seen.procIsWritable, false);
 }
@@ -258,17 +263,17 @@ t.test('under a seccomp filter', async (t) => {
   });
   const perCommand = /no network namespace for a whole sandbox/;
   t.test('that refuses setns, each command has a network of its own', async (t) => {
-    await isEnabled(t, { network: 'per-command' }, [perCommand, mountedByName], { launcher: refusing('setns') });
+    await isEnabled(t, { network: 'per-command', capture: 'proxy' }, [perCommand, mountedByName], { launcher: refusing('setns') });
   });
   t.test('that refuses setns to a process without new privileges, likewise', async (t) => {
     const launcher = ['setpriv', '--no-new-privs', ...refusing('setns')];
-    await isEnabled(t, { network: 'per-command' }, [perCommand, mountedByName], { launcher });
+    await isEnabled(t, { network: 'per-command', capture: 'proxy' }, [perCommand, mountedByName], { launcher });
   });
   t.test('that refuses unshare, each command has a network of its own and no supervisor, or nothing is sandboxed', async (t) => {
     const launcher = refusing('unshare');
     // For others than root bwrap itself needs it.
     if (!AS_ROOT) return isDisabled(t, /^sandbox initialization failed: .*seccomp/, { launcher });
-    await isEnabled(t, { ...UNSUPERVISED, network: 'per-command' }, [perCommand, mountedByName, unsupervised], { launcher });
+    await isEnabled(t, { ...UNSUPERVISED, network: 'per-command', capture: 'proxy' }, [perCommand, mountedByName, unsupervised], { launcher });
   });
   t.test('that refuses openat2, by which mounts are checked, nothing is sandboxed', async (t) => {
     await isDisabled(t, /^sandbox initialization failed: .*seccomp/, { launcher: refusing('openat2') });

@@ -10,6 +10,8 @@ static const struct {
     {"optionSchema", policy_binding_schema}, {"makePolicy", policy_binding_make},
     {"startSession", session_binding_start}, {"startRun", run_binding_start},
     {"stopRun", session_binding_stop},       {"disposeSession", session_binding_dispose},
+    {"answerAsk", network_binding_answer},   {"updateNetwork", network_binding_update},
+    {"exposePort", network_binding_expose},
 };
 
 NAPI_MODULE_INIT() {

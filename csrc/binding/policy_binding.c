@@ -2,7 +2,7 @@
 #include "binding/bound.h"
 #include "binding/js_values.h"
 #include "binding/session_binding.h"
-#include "policy/notices.h"
+#include "policy/options.h"
 
 static const napi_type_tag policy_tag = {0x6f732d73616e6462, 0x706f6c6963790001};
 
@@ -39,7 +39,6 @@ napi_value policy_binding_make(napi_env env, napi_callback_info info) {
             napi_throw_error(env, NULL, err.text);
         return NULL;
     }
-    struct strvec notices = {0};
     napi_value external;
     napi_value result = NULL;
     if (napi_create_external(env, options, finalize_policy, NULL, &external) != napi_ok) {
@@ -47,11 +46,8 @@ napi_value policy_binding_make(napi_env env, napi_callback_info info) {
         return NULL;
     }
     napi_type_tag_object(env, external, &policy_tag);
-    if (options_notices(options, &notices) == 0 && napi_create_object(env, &result) == napi_ok) {
+    if (napi_create_object(env, &result) == napi_ok)
         napi_set_named_property(env, result, "handle", external);
-        napi_set_named_property(env, result, "notices", js_texts(env, &notices));
-    }
-    strvec_clear(&notices);
     return result;
 }
 

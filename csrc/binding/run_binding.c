@@ -4,6 +4,7 @@
 #include "binding/bound.h"
 #include "binding/js_values.h"
 #include "binding/session_binding.h"
+#include "binding/violation_values.h"
 #include "command/environment.h"
 
 /* Between TERM and KILL where the caller does not say. */
@@ -39,33 +40,6 @@ static void on_output(void *data, enum run_stream stream, const char *bytes, siz
     napi_close_handle_scope(env, scope);
 }
 
-static void set_text(napi_env env, napi_value object, const char *name, const char *text) {
-    if (text != NULL)
-        napi_set_named_property(env, object, name, js_text(env, text, NAPI_AUTO_LENGTH));
-}
-
-static void set_number(napi_env env, napi_value object, const char *name, double number) {
-    napi_value value;
-    if (napi_create_double(env, number, &value) == napi_ok)
-        napi_set_named_property(env, object, name, value);
-}
-
-static napi_value violation_object(napi_env env, const struct violation *violation) {
-    napi_value object;
-    if (napi_create_object(env, &object) != napi_ok)
-        return js_undefined(env);
-    set_text(env, object, "operation", violation->operation);
-    set_text(env, object, "path", violation->path);
-    set_text(env, object, "host", violation->host);
-    if (violation->port != 0)
-        set_number(env, object, "port", violation->port);
-    set_text(env, object, "why", violation->why);
-    set_number(env, object, "pid", violation->pid);
-    set_text(env, object, "process", violation->process);
-    set_number(env, object, "time", (double)violation->time_ms);
-    return object;
-}
-
 static void on_violation(void *data, const struct violation *violation) {
     struct bound_run *bound = data;
     napi_env env = bound->owner->env;
@@ -94,27 +68,11 @@ enum {
     DONE_COUNT
 };
 
-/* [id, count, id, count, …] */
-static napi_value repeated_array(napi_env env, const struct run_result *result) {
-    napi_value array;
-    if (napi_create_array_with_length(env, 2 * result->repeated_count, &array) != napi_ok)
-        return js_undefined(env);
-    for (size_t i = 0; i < result->repeated_count; i++) {
-        const double pair[] = {result->repeated[i].id, (double)result->repeated[i].count};
-        for (size_t half = 0; half < 2; half++) {
-            napi_value number;
-            if (napi_create_double(env, pair[half], &number) == napi_ok)
-                napi_set_element(env, array, (uint32_t)(2 * i + half), number);
-        }
-    }
-    return array;
-}
-
 static void fill_violations(napi_env env, const struct run_result *result, napi_value *argv) {
     if (result->block != NULL)
         argv[DONE_BLOCK] = js_text(env, result->block, NAPI_AUTO_LENGTH);
     if (result->repeated_count > 0)
-        argv[DONE_REPEATED] = repeated_array(env, result);
+        argv[DONE_REPEATED] = violation_counts(env, result->repeated, result->repeated_count);
     napi_create_double(env, (double)result->dropped, &argv[DONE_DROPPED]);
 }
 

@@ -4,6 +4,7 @@
 
 #include "binding/bound.h"
 #include "binding/js_values.h"
+#include "binding/violation_values.h"
 
 static const napi_type_tag session_tag = {0x6f732d73616e6462, 0x73657373696f6e01};
 
@@ -18,23 +19,33 @@ static void free_when_done(struct bound_session *bound) {
         free(bound);
 }
 
-static void tell_disposed(const struct bound_session *bound) {
+static void drop_refs(struct bound_session *bound) {
+    napi_ref *refs[] = {&bound->started,      &bound->disposed, &bound->policy,
+                        &bound->on_violation, &bound->on_ask,   &bound->on_withdraw};
+    for (size_t i = 0; i < sizeof refs / sizeof refs[0]; i++)
+        drop_ref(bound->env, refs[i]);
+}
+
+static void tell_disposed(const struct bound_session *bound, const struct violation_count *repeated,
+                          size_t repeated_count, uint64_t dropped) {
     napi_handle_scope scope;
     if (bound->disposed == NULL || bound->exiting || napi_open_handle_scope(bound->env, &scope) != napi_ok)
         return;
-    js_call(bound->env, bound->disposed, 0, NULL);
+    napi_value argv[2] = {violation_counts(bound->env, repeated, repeated_count), NULL};
+    if (napi_create_double(bound->env, (double)dropped, &argv[1]) == napi_ok)
+        js_call(bound->env, bound->disposed, 2, argv);
     napi_close_handle_scope(bound->env, scope);
 }
 
 /* The session is gone: the hook goes, and who waits hears of it. */
-static void on_disposed(void *data) {
+static void on_disposed(void *data, const struct violation_count *repeated, size_t repeated_count,
+                        uint64_t dropped) {
     struct bound_session *bound = data;
     bound->session = NULL;
     napi_async_cleanup_hook_handle hook = bound->hook;
     bound->hook = NULL;
-    tell_disposed(bound);
-    drop_ref(bound->env, &bound->started);
-    drop_ref(bound->env, &bound->disposed);
+    tell_disposed(bound, repeated, repeated_count, dropped);
+    drop_refs(bound);
     if (hook != NULL)
         napi_remove_async_cleanup_hook(hook);
     free_when_done(bound);
@@ -53,7 +64,7 @@ static void on_env_cleanup(napi_async_cleanup_hook_handle handle, void *data) {
     (void)handle;
     bound->exiting = true;
     if (bound->session == NULL)
-        on_disposed(bound);
+        on_disposed(bound, NULL, 0, 0);
     else
         dispose(bound);
 }
@@ -73,6 +84,12 @@ static const char *kind_name(enum error_kind kind) {
     return kind == ERROR_DEPENDENCY ? "dependency" : "host";
 }
 
+static const char *capture_name(enum session_capture capture) {
+    static const char *const names[] = {
+        [CAPTURE_NONE] = "none", [CAPTURE_PROXY] = "proxy", [CAPTURE_TRANSPARENT] = "transparent"};
+    return names[capture];
+}
+
 static napi_value features_object(napi_env env, const struct session *session) {
     const struct bwrap_features *features = session_features(session);
     const struct {
@@ -88,10 +105,16 @@ static napi_value features_object(napi_env env, const struct session *session) {
         napi_get_boolean(env, rows[i].value, &value);
         napi_set_named_property(env, object, rows[i].name, value);
     }
-    napi_set_named_property(env, object, "degradation",
-                            js_text(env, session_degradation(session), NAPI_AUTO_LENGTH));
-    napi_set_named_property(env, object, "supervisionGap",
-                            js_text(env, session_supervision_gap(session), NAPI_AUTO_LENGTH));
+    const struct {
+        const char *name;
+        const char *text;
+    } texts[] = {{"capture", capture_name(session_capture(session))},
+                 {"degradation", session_degradation(session)},
+                 {"supervisionGap", session_supervision_gap(session)},
+                 {"networkGap", session_network_gap(session)},
+                 {"upstreamGap", session_upstream_gap(session)}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        napi_set_named_property(env, object, texts[i].name, js_text(env, texts[i].text, NAPI_AUTO_LENGTH));
     return object;
 }
 
@@ -115,6 +138,23 @@ static void on_started(void *data, const struct error *err) {
     napi_close_handle_scope(env, scope);
 }
 
+/* False: one of them is missing. */
+static bool take_references(napi_env env, napi_value options, struct bound_session *bound) {
+    const struct {
+        const char *name;
+        napi_ref *ref;
+    } rows[] = {{"policy", &bound->policy},
+                {"onViolation", &bound->on_violation},
+                {"onAsk", &bound->on_ask},
+                {"onWithdraw", &bound->on_withdraw}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        napi_value value = js_property(env, options, rows[i].name);
+        if (value == NULL || napi_create_reference(env, value, 1, rows[i].ref) != napi_ok)
+            return false;
+    }
+    return true;
+}
+
 static struct session *start_session(napi_env env, napi_value options, struct bound_session *bound,
                                      struct error *err) {
     char *helper = js_string(env, js_property(env, options, "helper"), NULL);
@@ -122,10 +162,16 @@ static struct session *start_session(napi_env env, napi_value options, struct bo
     char *account_home = js_string(env, js_property(env, options, "accountHome"), NULL);
     char *tmpdir = js_string(env, js_property(env, options, "tmpdir"), NULL);
     char *search_path = js_string(env, js_property(env, options, "searchPath"), NULL);
+    char *upstream_proxy = js_string(env, js_property(env, options, "upstreamProxy"), NULL);
+    char *no_proxy = js_string(env, js_property(env, options, "noProxy"), NULL);
     uv_loop_t *loop;
     struct session *session = NULL;
-    if (helper == NULL || home == NULL || tmpdir == NULL || search_path == NULL)
-        error_set(err, ERROR_HOST, 0, "startSession: expected {helper, home, tmpdir, searchPath}");
+    const struct options *policy = bound_policy_of(env, js_property(env, options, "policy"));
+    if (helper == NULL || home == NULL || tmpdir == NULL || search_path == NULL || policy == NULL ||
+        !take_references(env, options, bound))
+        error_set(err, ERROR_HOST, 0,
+                  "startSession: expected {helper, home, tmpdir, searchPath, policy, onViolation, onAsk, "
+                  "onWithdraw}");
     else if (napi_get_uv_event_loop(env, &loop) != napi_ok)
         error_set(err, ERROR_HOST, 0, "this environment has no event loop");
     else
@@ -134,13 +180,19 @@ static struct session *start_session(napi_env env, napi_value options, struct bo
                                                          .home = home,
                                                          .account_home = account_home,
                                                          .tmpdir = tmpdir,
-                                                         .search_path = search_path},
+                                                         .search_path = search_path,
+                                                         .options = policy,
+                                                         .upstream_proxy = upstream_proxy,
+                                                         .no_proxy = no_proxy,
+                                                         .calls = network_binding_calls(bound)},
                                 on_started, bound, err);
     free(helper);
     free(home);
     free(account_home);
     free(tmpdir);
     free(search_path);
+    free(upstream_proxy);
+    free(no_proxy);
     return session;
 }
 
@@ -163,7 +215,7 @@ napi_value session_binding_start(napi_env env, napi_callback_info info) {
     napi_type_tag_object(env, external, &session_tag);
     bound->session = start_session(env, argv[0], bound, &err);
     if (bound->session == NULL) {
-        drop_ref(env, &bound->started);
+        drop_refs(bound);
         napi_throw_error(env, NULL, err.text);
         return NULL;
     }

@@ -5,26 +5,30 @@
 #include <node_api.h>
 
 /*
- * startSession({helper, home, accountHome?, tmpdir, searchPath}, started) → session. started(kind, text,
- * features) is called once: kind undefined and features {sessionNetwork, disableUserns, freshProc,
- * mountedBefore, degradation}, or kind "dependency" | "host" with the reason.
+ * startSession({helper, home, accountHome?, tmpdir, searchPath, policy, upstreamProxy?, noProxy?,
+ * onViolation, onAsk, onWithdraw}, started) → session. started(kind, text, features) is called once: kind
+ * undefined and features {sessionNetwork, disableUserns, freshProc, mountedBefore, supervised, filtered,
+ * capture, degradation, supervisionGap, networkGap, upstreamGap}, or kind "dependency" | "host" with the
+ * reason. upstreamProxy and noProxy are what the host's environment says. onViolation(id, {…}) is as a run's,
+ * for what was refused to nobody knows which run. onAsk(question, host, port), the question a BigInt and port
+ * 0 none, wants an answerAsk, later; onWithdraw(question): no more.
  */
 napi_value session_binding_start(napi_env env, napi_callback_info info);
 
 /* stopRun(session, run): TERM, then KILL after the run's grace. */
 napi_value session_binding_stop(napi_env env, napi_callback_info info);
 
-/* disposeSession(session, disposed), once: ends all of it; disposed() is called when nothing is left, at once
- * maybe. */
+/*
+ * disposeSession(session, disposed), once: ends all of it; disposed(counts, dropped) is called when nothing
+ * is left, at once maybe: about what the session's onViolation was given, as a run's done says it.
+ */
 napi_value session_binding_dispose(napi_env env, napi_callback_info info);
 
 /* optionSchema() → string: the table of known keys (options_schema_json). */
 napi_value policy_binding_schema(napi_env env, napi_callback_info info);
 
-/*
- * makePolicy(document) → {handle, notices}: a policy for any number of runs, and what of it has no effect
- * yet. Throws a TypeError whose message begins with the option's path.
- */
+/* makePolicy(document) → {handle}: a policy for any number of runs. Throws a TypeError whose message begins
+ * with the option's path. */
 napi_value policy_binding_make(napi_env env, napi_callback_info info);
 
 /*
@@ -40,5 +44,17 @@ napi_value policy_binding_make(napi_env env, napi_callback_info info);
  * started.
  */
 napi_value run_binding_start(napi_env env, napi_callback_info info);
+
+/* answerAsk(session, question, allowed). Ignored where nobody waits for it any more. */
+napi_value network_binding_answer(napi_env env, napi_callback_info info);
+
+/* updateNetwork(session, policy): its network rules, for connections from now on. Throws where that fails. */
+napi_value network_binding_update(napi_env env, napi_callback_info info);
+
+/*
+ * exposePort(session, port, done) → boolean. true: done(hostPort) is called later, once, with 0 where there
+ * is no such port; false: there can be none.
+ */
+napi_value network_binding_expose(napi_env env, napi_callback_info info);
 
 #endif

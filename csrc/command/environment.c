@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,4 +139,54 @@ void env_withhold_sockets(struct strvec *env, const struct strvec *own, const st
     env->count = kept;
     if (env->items != NULL)
         env->items[kept] = NULL;
+}
+
+/* Who goes by which: in each name, curl(1) and most others in lower case, many in upper case too. A socks URL
+ * in ALL_PROXY breaks Python's clients. */
+static const struct {
+    const char *name;
+    const char *value; /* NULL: the proxy */
+    bool every_client; /* also where all clients get through */
+} proxy_variables[] = {
+    {"HTTP_PROXY", NULL, true},
+    {"http_proxy", NULL, true},
+    {"HTTPS_PROXY", NULL, true},
+    {"https_proxy", NULL, true},
+    {"ALL_PROXY", NULL, true},
+    {"all_proxy", NULL, true},
+    {"NO_PROXY", "localhost,127.0.0.1,::1", true},
+    {"no_proxy", "localhost,127.0.0.1,::1", true},
+    {"NODE_USE_ENV_PROXY", "1", false}, /* Node.js 22.21, 24.5: fetch and node:http go by the others */
+};
+
+/* Sets a variable, whether the environment has it or not. */
+static int set_variable(struct strvec *env, const char *name, const char *value) {
+    size_t length = strlen(name);
+    char *variable = NULL;
+    if (asprintf(&variable, "%s=%s", name, value) < 0)
+        return -1;
+    size_t kept = 0;
+    for (size_t i = 0; i < env->count; i++) {
+        if (strncmp(env->items[i], variable, length + 1) == 0)
+            free(env->items[i]);
+        else
+            env->items[kept++] = env->items[i];
+    }
+    env->count = kept;
+    if (env->items != NULL)
+        env->items[kept] = NULL;
+    int failed = strvec_push(env, variable);
+    free(variable);
+    return failed;
+}
+
+int env_name_proxy(struct strvec *env, const struct strvec *own, const char *url, bool every_client) {
+    for (size_t i = 0; i < sizeof proxy_variables / sizeof proxy_variables[0]; i++) {
+        const char *value = proxy_variables[i].value;
+        if ((every_client && !proxy_variables[i].every_client) || is_named(own, proxy_variables[i].name))
+            continue;
+        if (set_variable(env, proxy_variables[i].name, value == NULL ? url : value) != 0)
+            return -1;
+    }
+    return 0;
 }

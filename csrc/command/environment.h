@@ -2,6 +2,8 @@
 #ifndef OS_SANDBOX_COMMAND_ENVIRONMENT_H
 #define OS_SANDBOX_COMMAND_ENVIRONMENT_H
 
+#include <stdbool.h>
+
 #include "base/strvec.h"
 
 /*
@@ -16,5 +18,12 @@ int env_merge(char *const *ambient, const struct strvec *own, struct strvec *out
  * list (base/socket_list.h), as written or where its symlinks lead.
  */
 void env_withhold_sockets(struct strvec *env, const struct strvec *own, const struct strvec *allowed);
+
+/*
+ * Names the proxy in the variables that clients go by, in both spellings, over what the ambient environment
+ * says; those that own names stay as they are. every_client: what ignores such variables gets through as
+ * well; else Node.js is told to heed them, which it warns of in every process. 0, or -1: out of memory.
+ */
+int env_name_proxy(struct strvec *env, const struct strvec *own, const char *url, bool every_client);
 
 #endif

@@ -141,8 +141,32 @@ static const struct strvec *warnings_of(const struct run *run) {
     return run->preparing_now ? &no_warnings : &run->warnings;
 }
 
+/* What was refused to it until now is reported from inside; after that it is unknown there. */
+static void leave_network(struct run *run) {
+    if (!run->in_network)
+        return;
+    run->in_network = false;
+    session_network_run_ended(run->session, run->id);
+}
+
+static void enter_network(struct run *run) {
+    if (run->in_network || run->request.argv.count == 0)
+        return;
+    run->in_network = true;
+    session_network_run_started(run->session, run->id);
+}
+
+bool run_note(struct run *run, const struct violation *violation) {
+    if (run->state != RUN_RUNNING && run->state != RUN_ENDING)
+        return false;
+    if (run->request.options->monitor_violations)
+        collector_note(&run->violations, violation);
+    return true;
+}
+
 /* The one way out: the result is given once, then everything closes. */
 static void finish(struct run *run, const struct run_result *result) {
+    leave_network(run);
     run->state = RUN_DONE;
     run->session->ended++;
     for (size_t i = 0; i < RUN_STREAMS; i++)
@@ -159,6 +183,7 @@ static void finish(struct run *run, const struct run_result *result) {
 static void finish_ended(struct run *run) {
     const struct agent_event *event = &run->ended;
     tail_end(&run->events);
+    leave_network(run);
     run->violations.dropped += run->events.lost;
     struct capture captures[RUN_STREAMS];
     for (size_t i = 0; i < RUN_STREAMS; i++)
@@ -345,6 +370,7 @@ static bool send_start(struct run *run) {
                                     .flags = (features->session_network ? START_SESSION : 0u) |
                                              (features->mounted_before ? START_MOUNT_PLAN : 0u) |
                                              (session_is_supervised(run->session) ? START_SUPERVISED : 0u)};
+    enter_network(run);
     int failed = agent_send(&run->session->agent, &request, fds);
     if (failed == -EAGAIN)
         return false;

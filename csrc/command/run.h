@@ -82,6 +82,9 @@ void run_stop(struct run *run);
 /* The agent says that every process of the run is gone. */
 void run_ended(struct run *run, const struct agent_event *event);
 
+/* The network refused it something. False: it is over, and has told all that it will. */
+bool run_note(struct run *run, const struct violation *violation);
+
 /* The sandbox cannot go on: the run ends with this error. */
 void run_fail(struct run *run, const struct error *err);
 

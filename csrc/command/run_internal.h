@@ -55,6 +55,7 @@ struct run {
     struct tail events;
     struct collector violations;
     struct agent_event ended;
+    bool in_network; /* the network was told of its start, and not of its end */
     unsigned open_handles;
 };
 

@@ -53,7 +53,10 @@ void run_prepare_work(uv_work_t *work) {
                                       .cwd = run->request.cwd,
                                       .argv = run->request.argv,
                                       .env = run->request.env,
-                                      .own_env = &run->request.own_env};
+                                      .own_env = &run->request.own_env,
+                                      .proxy = is_probe ? NULL : session_network_proxy(session),
+                                      .every_client = session_capture(session) == CAPTURE_TRANSPARENT};
+    request.own_proxy = request.proxy != NULL && !session->features.session_network;
     int failed = prepare_run(&request, &run->payload, &run->warnings, &run->prepare_error);
     run->request.env = request.env;
     if (failed == 0 && (failed = make_pipes(run)) != 0)

@@ -40,6 +40,7 @@ static void session_free(struct session *session) {
     free(session->tmpdir);
     free(session->search_path);
     free(session->bwrap);
+    session_network_clear(&session->net);
     path_memory_free(session->memory);
     glob_cache_free(session->globs);
     close_fd(&session->null_fd);
@@ -50,25 +51,25 @@ static void session_free(struct session *session) {
 
 /* The loop is held by what somebody waits for, and by nothing else: an idle sandbox keeps no process alive.
  */
-static void hold_loop(struct session *session) {
+void session_hold_loop(struct session *session) {
     uv_handle_t *socket_watch = (uv_handle_t *)&session->socket_watch;
     if (!session->watching_socket)
         return;
-    if (session->state == SESSION_PROBING || session->runs != NULL)
+    if (session->state == SESSION_PROBING || session->runs != NULL || session->net.exposing > 0)
         uv_ref(socket_watch);
     else
         uv_unref(socket_watch);
 }
 
 /* The end of dispose: runs, handles and the agent are gone. */
-static void finish_dispose(struct session *session) {
+void session_settle_dispose(struct session *session) {
     if (session->state != SESSION_DISPOSED || session->open_handles > 0 || session->runs != NULL ||
         session->opening_now)
         return;
+    const struct collector *tally = &session->net.unattributed;
     session_disposed_fn disposed = session->disposed;
-    void *data = session->disposed_data;
+    disposed(session->disposed_data, tally->repeated, tally->repeated_count, tally->dropped);
     session_free(session);
-    disposed(data);
 }
 
 void session_forget(struct session *session, struct run *run) {
@@ -81,8 +82,8 @@ void session_forget(struct session *session, struct run *run) {
                 break;
             }
     }
-    hold_loop(session);
-    finish_dispose(session);
+    session_hold_loop(session);
+    session_settle_dispose(session);
 }
 
 const char *session_failure(const struct session *session) {
@@ -119,7 +120,7 @@ static void report_start(struct session *session, const struct error *err) {
 static void on_handle_closed(uv_handle_t *handle) {
     struct session *session = handle->data;
     session->open_handles--;
-    finish_dispose(session);
+    session_settle_dispose(session);
 }
 
 /* Closing the socket is what ends the agent and with it every run. */
@@ -150,6 +151,7 @@ static void on_agent_exit(uv_poll_t *watch, int status, int events) {
     if (session->state != SESSION_DISPOSED)
         session->state = SESSION_BROKEN;
     fail_runs(session);
+    session_network_close(session);
     struct error err;
     error_set(&err, ERROR_HOST, 0, "%s", session_failure(session));
     if (starting)
@@ -168,16 +170,27 @@ static void flush_runs(struct session *session) {
     }
 }
 
-static void on_event(struct session *session, const struct agent_event *event) {
+static void on_event(struct session *session, const struct agent_event *event, const int *fds,
+                     size_t fd_count) {
     if (event->type == AGENT_READY) {
         session->has_namespaces = event->status == 0;
         session->has_mounts = (event->flags & READY_MOUNT_PLAN) != 0;
         if (event->status != 0)
             error_set(&session->probe_error, ERROR_HOST, event->status, "%s", event->text);
+        session_network_take(session, event, fds, fd_count);
         probe_next(session);
         return;
     }
-    for (struct run *run = session->runs; run != NULL; run = run_next(run))
+    if (event->type == AGENT_LISTENER && fd_count == 1) {
+        session_network_add_listener(session, event->run, fds[0]);
+        return;
+    }
+    for (size_t i = 0; i < fd_count; i++) {
+        int unwanted = fds[i];
+        close_fd(&unwanted);
+    }
+    /* A listener that found no room among this process's descriptors is lost: nothing is allowed through. */
+    for (struct run *run = session->runs; event->type == AGENT_ENDED && run != NULL; run = run_next(run))
         if (run_id(run) == event->run) {
             run_ended(run, event);
             return;
@@ -193,14 +206,11 @@ static void on_socket(uv_poll_t *watch, int status, int events) {
     }
     struct agent_event event;
     int fds[READY_FD_COUNT];
-    size_t count;
+    size_t fd_count = 0;
     int got = 0;
     while (session->agent.socket >= 0 &&
-           (got = agent_receive(&session->agent, &event, fds, READY_FD_COUNT, &count)) == 1) {
-        on_event(session, &event);
-        for (size_t i = 0; i < count; i++)
-            close_fd(&fds[i]);
-    }
+           (got = agent_receive(&session->agent, &event, fds, READY_FD_COUNT, &fd_count)) == 1)
+        on_event(session, &event, fds, fd_count);
     /* Ended or out of step: the other descriptor tells when it is gone for good. */
     if (session->agent.socket >= 0 && got < 0)
         close_socket(session);
@@ -217,7 +227,7 @@ static void fail_start(struct session *session, const char *text) {
     struct error err;
     host_explain(text, &err);
     session->state = SESSION_BROKEN;
-    hold_loop(session);
+    session_hold_loop(session);
     report_start(session, &err);
 }
 
@@ -228,14 +238,23 @@ static void take_supervision(struct session *session, const struct run_result *r
     error_set(&session->supervision_error, ERROR_HOST, 0, "%s", result->unsupervised);
 }
 
+void session_settle_start(struct session *session) {
+    if (session->state != SESSION_PROBING || !session->probed || !session_network_is_settled(session))
+        return;
+    session->state = SESSION_READY;
+    session_hold_loop(session);
+    report_start(session, NULL);
+}
+
 static void on_probe_done(void *data, const struct run_result *result) {
     struct session *session = data;
     if (session->state != SESSION_PROBING)
         return;
     if (result->err == NULL && result->has_exit_code && result->exit_code == 0) {
-        session->state = SESSION_READY;
         take_supervision(session, result);
-        report_start(session, NULL);
+        session->probed = true;
+        session_network_choose(session);
+        session_settle_start(session);
         return;
     }
     if (result->err == NULL && result->timed_out) {
@@ -304,7 +323,7 @@ static void on_opened(uv_work_t *work, int status) {
     bool disposed = session->state == SESSION_DISPOSED;
     if (session->opening_error.kind != ERROR_NONE) {
         if (disposed) {
-            finish_dispose(session);
+            session_settle_dispose(session);
             return;
         }
         session->state = SESSION_BROKEN;
@@ -353,6 +372,8 @@ struct session *session_start(uv_loop_t *loop, const struct session_config *conf
         session->search_path == NULL || session->memory == NULL || session->globs == NULL ||
         (config->account_home != NULL && session->account_home == NULL))
         error_memory(err);
+    else if (session_network_init(session, config, err) != 0)
+        ; /* err says why */
     else if (uv_queue_work(loop, &session->opening, open_session, on_opened) != 0)
         error_set(err, ERROR_HOST, 0, "uv_queue_work");
     else
@@ -405,16 +426,19 @@ uint64_t session_run(struct session *session, struct run_request *request, struc
         error_memory(err);
         return 0;
     }
-    struct run *run = run_create(session, session->last_run + 1, request);
+    uint64_t id = session->last_run + 1;
+    if ((uint32_t)id == 0) /* that means nobody where a run is known by its low bits (exec/port_table.h) */
+        id++;
+    struct run *run = run_create(session, id, request);
     if (run == NULL) {
         run_request_clear(request);
         error_memory(err);
         return 0;
     }
-    session->last_run++;
+    session->last_run = id;
     append_run(session, run);
     run_prepare(run);
-    hold_loop(session);
+    session_hold_loop(session);
     return session->last_run;
 }
 
@@ -437,5 +461,5 @@ void session_dispose(struct session *session, session_disposed_fn disposed, void
     if (session->agent.pid > 0)
         kill(session->agent.pid, SIGCONT);
     close_socket(session);
-    finish_dispose(session);
+    session_settle_dispose(session);
 }

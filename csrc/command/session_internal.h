@@ -5,6 +5,7 @@
 #include <uv.h>
 
 #include "command/session.h"
+#include "command/session_network.h"
 #include "platform/glob_walk.h"
 #include "platform/linux/agent_client.h"
 #include "policy/path_memory.h"
@@ -36,10 +37,13 @@ struct session {
     struct error opening_error;
     bool has_namespaces; /* what the agent could make: the rows of the probe that need more are skipped */
     bool has_mounts;
+    bool probed;    /* features are what every run gets */
     unsigned probe; /* index of the variant that is being tried */
     struct error probe_error;
     unsigned supervision;           /* as much of enum supervision as runs can have here */
     struct error supervision_error; /* why that is not all */
+
+    struct session_network net;
 
     struct run *runs;
     uint64_t last_run;
@@ -57,6 +61,15 @@ void session_forget(struct session *session, struct run *run);
 
 /* Why nothing can be started any more, NULL where that is not so. */
 const char *session_failure(const struct session *session);
+
+/* Probe or network have come to their end: when both have, the start is reported. */
+void session_settle_start(struct session *session);
+
+/* Something is gone that dispose waits for: when all is, its end is reported, and the session is freed. */
+void session_settle_dispose(struct session *session);
+
+/* Somebody waits, or nobody does any more. */
+void session_hold_loop(struct session *session);
 
 /* A run could not be sent because the socket is full. */
 void session_await_writable(struct session *session);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A run's violations have smaller ids than this. */
+/* What a run's supervisor tells of has smaller ids than this; what the network does, greater ones. */
 #define VIOLATION_IDS 65536
 
 struct violation {

@@ -24,14 +24,16 @@ import type {
 } from "operon-os-sandbox";
 
 export async function everything(): Promise<RunResult> {
-  const network: OsSandboxNetworkOptions = { allowedDomains: ["*.example.com"], onAskHost: async (request: NetworkAskRequest) => request.port === 443 };
+  const network: OsSandboxNetworkOptions = { allowedDomains: ["*.example.com"], onAskHost: async (request: NetworkAskRequest) => request.port === 443, allowedIPs: ["192.0.2.0/24:443"], upstreamProxy: "direct", maxTunnels: 64 };
   const filesystem: OsSandboxFilesystemOptions = { denyRead: ["~/secrets"] as const, defaultRead: "deny", allowRead: ["~/.ssh/known_hosts"], allowGitConfig: true, allowProtected: [".vscode/"] };
   const options: OsSandboxOptions = { network, filesystem, monitorViolations: false, ignoreViolations: { "*": ["/dev/tty"] }, monitorReads: true, violationLog: "~/violations.jsonl" };
   await using sandbox = await OsSandbox.start(options);
 
   const status: OsSandboxStatus = sandbox.status;
   const guarantees: OsSandboxGuarantees | undefined = status.enabled ? status.guarantees : undefined;
-  const notes: readonly string[] = status.enabled ? status.warnings : [status.reason, guarantees?.network ?? ""];
+  const notes: readonly string[] = status.enabled ? status.warnings : [status.reason, guarantees?.network ?? "", guarantees?.capture ?? "none"];
+  await sandbox.updateNetwork({ ...network, allowedDomains: [] });
+  await sandbox.updateNetwork();
 
   const machine: Machine = sandbox.machine({ cwd: "/srv/project", additionalDirs: notes });
   const environment: Environment = sandbox.environment("/srv/project");
@@ -43,7 +45,8 @@ export async function everything(): Promise<RunResult> {
 
   const running: RunOptions = { cwd: ".", env: { A: "1" }, stdin: "", timeoutMs: version.mtimeMs, onOutput: ({ stream, data }) => void [stream, data] };
   const result: RunResult = await machine.withCwd("sub").run(["true"], running);
-  await OsSandbox.disabled("no reason").dispose();
+  const url: string | undefined = await sandbox.machine().exposedPortUrl?.(8080);
+  await OsSandbox.disabled(url).dispose();
   return result;
 }
 

@@ -113,9 +113,40 @@ static void follows_links(void) {
     rmdir(top);
 }
 
+static bool has(const struct strvec *env, const char *variable) {
+    size_t found = 0;
+    for (size_t i = 0; i < env->count; i++)
+        found += strcmp(env->items[i], variable) == 0;
+    return found == 1;
+}
+
+static void names_proxy(void) {
+    static const char url[] = "http://192.0.2.1:3128";
+    struct strvec env = {0};
+    struct strvec own = {0};
+    strvec_push(&env, "HTTP_PROXY=http://before.example.com");
+    strvec_push(&env, "HTTP_PROXYING=1");
+    strvec_push(&env, "no_proxy=own.example.com");
+    strvec_push(&own, "no_proxy=own.example.com");
+    strvec_push(&own, "ALL_PROXY");
+    ok(env_name_proxy(&env, &own, url, true) == 0, "variables that name a proxy are set");
+    ok(has(&env, "HTTP_PROXY=http://192.0.2.1:3128") && has(&env, "https_proxy=http://192.0.2.1:3128") &&
+           has(&env, "all_proxy=http://192.0.2.1:3128") && has(&env, "HTTP_PROXYING=1"),
+       "over those that are there, in both spellings");
+    ok(has(&env, "no_proxy=own.example.com") && has(&env, "NO_PROXY=localhost,127.0.0.1,::1"),
+       "those that the run itself gives stay, in that spelling alone");
+    is_int((long long)env.count, 8, "one that it takes away is not set, nor one that Node.js warns of");
+    ok(env_name_proxy(&env, &own, url, false) == 0 && has(&env, "NODE_USE_ENV_PROXY=1") && env.count == 9 &&
+           env.items[env.count] == NULL,
+       "but where only clients that know of the proxy get through");
+    strvec_clear(&env);
+    strvec_clear(&own);
+}
+
 int main(void) {
     withholds();
     follows_links();
+    names_proxy();
     static char a[] = "A=1";
     static char b[] = "AB=2";
     static char odd[] = "NOVALUE";

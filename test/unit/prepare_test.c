@@ -34,8 +34,9 @@ struct prepared {
     size_t size;
 };
 
-/* The payload of a run of these words. */
-static struct prepared prepare(const struct options *options, unsigned allowed, const char *command) {
+/* The payload of a run of these words in a network. */
+static struct prepared prepare_in(const struct options *options, unsigned allowed, const char *command,
+                                  const char *proxy, bool own_proxy) {
     struct prepared prepared = {0};
     struct strvec none = {0};
     struct strvec warnings = {0};
@@ -46,6 +47,9 @@ static struct prepared prepare(const struct options *options, unsigned allowed, 
     cleanup_free char *work = below("work");
     struct prepare_request request = {.bwrap = "/usr/bin/bwrap",
                                       .options = options,
+                                      .own_env = &none,
+                                      .proxy = proxy,
+                                      .own_proxy = own_proxy,
                                       .supervision_allowed = allowed,
                                       .place = {.home = home,
                                                 .tmpdir = "/tmp",
@@ -64,9 +68,15 @@ static struct prepared prepare(const struct options *options, unsigned allowed, 
     if (prepared.data == MAP_FAILED || payload_decode(prepared.data, prepared.size, &prepared.payload) != 0)
         abort();
     strvec_clear(&request.argv);
+    strvec_clear(&request.env);
     strvec_clear(&warnings);
     path_memory_free(request.place.memory);
     return prepared;
+}
+
+/* The payload of a run of these words. */
+static struct prepared prepare(const struct options *options, unsigned allowed, const char *command) {
+    return prepare_in(options, allowed, command, NULL, false);
 }
 
 static void release(struct prepared *prepared) {
@@ -104,6 +114,35 @@ static void supervision(void) {
     supervision_is(&on, SUPERVISE_UNFILTERED | SUPERVISE_OPTIONAL, "true",
                    SUPERVISE_UNFILTERED | SUPERVISE_OPTIONAL,
                    "what the session says of kernel and probe is passed on");
+}
+
+static void network(void) {
+    static const struct {
+        const char *proxy;
+        bool own_proxy;
+        bool binds;
+        unsigned allowed;
+        unsigned listens;
+        const char *name;
+    } rows[] = {
+        {NULL, false, true, ALL, 0, "without a network nobody hears of a port"},
+        {"http://192.0.2.1:3128", false, false, ALL, 0, "nor where none is to be opened on the host"},
+        {"http://192.0.2.1:3128", false, true, ALL, SUPERVISE_LISTENS,
+         "with allowLocalBinding listen is seen"},
+        {"http://192.0.2.1:3128", false, true, 0, 0, "unless there is no supervisor"},
+        {"http://127.0.0.1:3128", true, true, ALL, 0, "or the run's network is its own"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct options options = {.monitor_violations = true,
+                                        .network.allow_local_binding = rows[i].binds};
+        struct prepared prepared =
+            prepare_in(&options, rows[i].allowed, "true", rows[i].proxy, rows[i].own_proxy);
+        is_int(prepared.payload.supervision & SUPERVISE_LISTENS, rows[i].listens, rows[i].name);
+        is_int(prepared.payload.own_proxy, rows[i].own_proxy, "the stage is told of a listener to make");
+        is_int((long long)prepared.payload.envc, rows[i].proxy == NULL ? 0 : 9,
+               "and the command of the proxy, where there is one");
+        release(&prepared);
+    }
 }
 
 /* The reason that stands for the path itself, or NULL. */
@@ -215,6 +254,7 @@ int main(void) {
     if (symlink("../clouds", link) != 0)
         abort();
     supervision();
+    network();
     reasons();
     names();
     strict_reads();

@@ -91,6 +91,54 @@ static void limits(void) {
     free(collector);
 }
 
+static void note(struct collector *collector, const char *host, uint16_t port, const char *why) {
+    const struct violation violation = {.id = 3,
+                                        .operation = "network-outbound",
+                                        .host = host,
+                                        .port = port,
+                                        .why = why,
+                                        .pid = 7,
+                                        .process = "curl",
+                                        .time_ms = 1};
+    collector_note(collector, &violation);
+}
+
+static void notes(void) {
+    struct collector *collector = collector_new();
+    note(collector, "evil.example.com", 443, "not in network.allowedDomains");
+    take_path(collector, 3, "/a");
+    note(collector, "evil.example.com", 443, "not in network.allowedDomains");
+    note(collector, "evil.example.com", 0, "not in network.allowedDomains");
+    note(collector, "evil.example.com", 443, NULL);
+    note(collector, "2001:db8::7", 443, "a");
+    note(collector, "2001:db8::7", 443, "a");
+    note(collector, "2001:db8::7", 443, "a");
+    take(collector, "{\"type\":\"counts\",\"counts\":[[3,2]]}");
+    is_int(given, 5, "what the network refused is given on once for each host, port and why");
+    ok(collector->repeated_count == 3 && collector->repeated[0].id == VIOLATION_IDS &&
+           collector->repeated[0].count == 2 && collector->repeated[1].id == VIOLATION_IDS + 3 &&
+           collector->repeated[1].count == 3 && collector->repeated[2].id == 3,
+       "and counted, beside what the supervisor tells");
+    block_is(collector,
+             "<sandbox_violations>\n"
+             "deny network-outbound evil.example.com:443 (not in network.allowedDomains) (×2)\n"
+             "deny file-write-create /a (×2)\n"
+             "deny network-outbound evil.example.com (not in network.allowedDomains)\n"
+             "deny network-outbound evil.example.com:443\n"
+             "deny network-outbound [2001:db8::7]:443 (a) (×3)\n"
+             "</sandbox_violations>",
+             "in one block, in the order in which it came");
+
+    collector = collector_new();
+    for (uint16_t port = 1; port <= NOTES_MAX + 2; port++)
+        note(collector, "h.example.com", port, "x");
+    note(collector, "h.example.com", 1, "x");
+    ok(given == NOTES_MAX && collector->dropped == 2 && collector->repeated_count == 1,
+       "of more kinds than there is room for there is a number");
+    collector_clear(collector);
+    free(collector);
+}
+
 static char *lines_of_all[] = {(char[]){"/ignored"}, NULL};
 static char *lines_of_npm[] = {(char[]){"create /npm"}, (char[]){"(why)"}, NULL};
 static struct ignore_rule rules[] = {{.command = (char[]){"*"}, .lines = {lines_of_all, 1, 1}},
@@ -116,7 +164,10 @@ static void ignores(void) {
     take_path(collector, 1, "/npm");
     take_path(collector, 2, "/other");
     take(collector, "{\"type\":\"counts\",\"counts\":[[0,2]]}");
-    ok(given == 1 && collector->repeated_count == 0, "what is ignored is neither given on nor counted");
+    for (unsigned i = 0; i < NOTES_MAX + 2; i++)
+        note(collector, "h.example.com", (uint16_t)(i + 1), "why");
+    ok(given == 1 && collector->repeated_count == 0 && collector->dropped == 0,
+       "what is ignored is neither given on nor counted");
     block_is(collector, "<sandbox_violations>\ndeny file-write-create /other\n</sandbox_violations>",
              "nor in the block");
 }
@@ -196,6 +247,7 @@ static void noise(void) {
 int main(void) {
     collects();
     limits();
+    notes();
     ignores();
     noise();
     return done_testing();

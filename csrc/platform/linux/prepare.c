@@ -149,7 +149,9 @@ static uint32_t choose_supervision(const struct prepare_request *request, const 
         wanted |= SUPERVISE_READS;
     uint32_t supervision = wanted & request->supervision_allowed;
     bool quiet = !options->monitor_violations && (supervision & SUPERVISE_PATHS) != 0;
-    return supervision | (quiet ? SUPERVISE_QUIETLY : 0u);
+    bool listens = options->network.allow_local_binding && (supervision & SUPERVISE_FILTER) != 0 &&
+                   request->proxy != NULL && !request->own_proxy;
+    return supervision | (quiet ? SUPERVISE_QUIETLY : 0u) | (listens ? SUPERVISE_LISTENS : 0u);
 }
 
 /* The process's umask without setting it: umask(2) can only be read by writing, which other threads would
@@ -275,6 +277,7 @@ static int write_payload(struct prepare_request *request, const struct fs_rules 
                               .write_denied = rules->write_denied.items,
                               .write_denied_count = rules->write_denied.count,
                               .supervision = choose_supervision(request, rules),
+                              .own_proxy = request->own_proxy,
                               .reasons = reasons,
                               .reason_count = reason_count,
                               .rules = names,
@@ -350,6 +353,9 @@ int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec 
         result = unix_sockets_resolve(&request->options->network, &request->place, &sockets, warnings, err);
     if (result == 0)
         env_withhold_sockets(&request->env, request->own_env, &sockets);
+    if (result == 0 && request->proxy != NULL &&
+        env_name_proxy(&request->env, request->own_env, request->proxy, request->every_client) != 0)
+        result = error_memory(err);
     cleanup_free char *cwd = result == 0 ? real_cwd(request) : NULL;
     thread_rights_restore(&rights);
     if (result == 0 && strvec_push_all(warnings, &rules.warnings) != 0)

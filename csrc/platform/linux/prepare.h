@@ -2,6 +2,8 @@
 #ifndef OS_SANDBOX_PLATFORM_LINUX_PREPARE_H
 #define OS_SANDBOX_PLATFORM_LINUX_PREPARE_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "base/strvec.h"
 #include "plan/bwrap_args.h"
@@ -17,12 +19,16 @@ struct prepare_request {
     struct strvec argv; /* empty: a probe */
     struct strvec env;
     const struct strvec *own_env; /* the caller's own part of it */
+    const char *proxy; /* URL of the explicit proxy, as a command reaches it; NULL: there is no network */
+    bool every_client; /* clients that do not know of the proxy get through as well */
+    bool own_proxy;    /* the run's network is its own, and the proxy's listener is made in there */
 };
 
 /*
  * Resolves the rules with a command's rights, builds the plan and writes the payload to a memfd, at
  * *payload_fd (the caller closes). Warnings are appended to *warnings. TMPDIR, where it names no directory,
- * becomes /tmp; variables that lead to unix sockets out of reach are withheld. 0, or -1 with *payload_fd -1.
+ * becomes /tmp; variables that lead to unix sockets out of reach are withheld, those that name a proxy are
+ * set. 0, or -1 with *payload_fd -1.
  */
 int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec *warnings, struct error *err);
 
