@@ -17,7 +17,7 @@ addon_tests=(denials files lifecycle options run run-process run-stop runtime sm
     workers)
 # And what depends on the version of Node without them.
 # shellcheck disable=SC2034 # for the script that sources this
-node_tests=("${addon_tests[@]}" crash degrade entries local-machine local-stop machine-files violation-log)
+node_tests=("${addon_tests[@]}" clients-node crash degrade entries local-machine local-stop machine-files violation-log)
 
 # What asks nothing of the sandbox, or nothing that depends on who runs it: for a plain user in check-all.sh only.
 # shellcheck disable=SC2034 # for the script that sources this

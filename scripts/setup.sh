@@ -34,10 +34,23 @@ test       command:setfacl       acl                  acl                  acl  
 test       command:xz            xz-utils             xz                   xz                   xz
 test       command:perl          perl                 perl                 perl                 perl
 test       command:setpriv       util-linux           util-linux           setpriv              util-linux
+test       command:ip            iproute2             iproute              iproute2             iproute2
+test       command:openssl       openssl              openssl              openssl              openssl
+test       command:wget          wget                 wget                 wget                 wget
+test       command:socat         socat                socat                socat                socat
+test       command:nc            netcat-openbsd       netcat               netcat-openbsd       openbsd-netcat
+test       command:dig           dnsutils             bind-utils           bind-tools           bind
+test       command:host          bind9-host           bind-utils           bind-tools           bind
+test       command:/usr/sbin/sshd openssh-server      openssh-server       openssh-server       openssh
+test       command:redis-server  redis-server         redis                redis                redis
+test       command:redis-cli     redis-tools          redis                redis                redis
+test       postgres:             postgresql           postgresql-server    postgresql           postgresql
+test       command:psql          postgresql-client    postgresql           postgresql-client    postgresql
+test       command:javac         default-jdk-headless java-devel           openjdk21            jdk-openjdk
+test       command:/usr/bin/go   golang-go            golang               go                   go
 test       python:pip            python3-pip          python3-pip          py3-pip              python-pip
 test       command:clang         clang                clang                clang                clang
 test       libfuzzer:            libclang-rt-dev      compiler-rt          compiler-rt          compiler-rt
-check      command:/usr/bin/go    golang-go            golang               go                   go
 check      command:/usr/bin/cargo cargo                cargo                cargo                rust
 check      python:test.test_os    libpython3-testsuite python3-test         python3              python
 check      command:clang-tidy    clang-tidy           clang-tools-extra    clang-extra-tools    clang
@@ -63,6 +76,7 @@ present() {
     python:*) /usr/bin/python3 -c "import ${1#python:}" 2>/dev/null ;;
     library:*) echo 'int main(void) { return 0; }' | cc -x c -o /dev/null - "-l${1#library:}" 2>/dev/null ;;
     header:*) printf '#include <%s>\n' "${1#header:}" | cc -E -x c -o /dev/null - 2>/dev/null ;;
+    postgres:) [ -n "$(ls /usr/lib/postgresql/*/bin/postgres /usr/bin/postgres 2>/dev/null)" ] ;;
     libfuzzer:*) [ -n "$(find /usr/lib -name 'libclang_rt.fuzzer*.a' 2>/dev/null | head -n 1)" ] ;;
     esac
 }

@@ -1,0 +1,76 @@
+'use strict';
+// The program that is the internet of a test (outside.js): outside-internet.js FOLDER. Ends with its only client.
+
+const { spawn } = require('node:child_process');
+const { once } = require('node:events');
+const fs = require('node:fs');
+const net = require('node:net');
+const path = require('node:path');
+const readline = require('node:readline');
+const { NameServer } = require('./outside-dns');
+const daemons = require('./outside-daemons');
+const web = require('./outside-web');
+
+const folder = process.argv[2];
+/** @type {any[]} */
+let events = [];
+/** Ports of markers that have arrived, and who waits for one. */
+const markers = new Set();
+/** @type {Map<number, () => void>} */
+const waiting = new Map();
+const tell = (/** @type {any} */ event) => events.push(event);
+const names = new NameServer(tell);
+
+/** @param {string} line of packets.py */
+function onPacket(line) {
+  const [protocol, address, port] = line.split(' ');
+  if (address !== '203.0.113.1') return tell({ kind: 'packet', protocol, address, port: Number(port) });
+  markers.add(Number(port));
+  waiting.get(Number(port))?.();
+}
+
+async function watchPackets() {
+  const program = path.join(__dirname, '..', 'fixtures', 'packets.py');
+  const child = spawn('/usr/bin/python3', [program, 'net0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const lines = readline.createInterface({ input: child.stdout });
+  await once(lines, 'line');
+  lines.on('line', onPacket);
+}
+
+/** What the client may ask for. */
+const ASKED = {
+  /** @param {string} service @param {any} options */
+  start: (service, options) => ({ ...web, ...daemons })[service]({ folder, tell, ...options }),
+  names: (given) => names.set(given),
+  events: async (/** @type {number} */ marker) => {
+    if (!markers.has(marker)) await new Promise((resolve) => waiting.set(marker, () => resolve(undefined)));
+    const told = events;
+    events = [];
+    return told;
+  },
+};
+
+/** Nobody came. */
+const alone = setTimeout(() => process.exit(1), 20_000);
+
+/** @param {net.Socket} client */
+function serve(client) {
+  clearTimeout(alone);
+  client.on('error', () => {}).on('close', () => process.exit(0));
+  readline.createInterface({ input: client }).on('line', async (line) => {
+    const { id, what, args } = JSON.parse(line);
+    try {
+      client.write(`${JSON.stringify({ id, value: (await ASKED[what](...args)) ?? null })}\n`);
+    } catch (error) {
+      client.write(`${JSON.stringify({ id, error: error.stack })}\n`);
+    }
+  });
+}
+
+(async () => {
+  await Promise.all([watchPackets(), names.listen()]);
+  // By another name first: who sees it can connect.
+  const control = path.join(folder, 'control');
+  await once(net.createServer(serve).listen(`${control}.new`), 'listening');
+  fs.renameSync(`${control}.new`, control);
+})();
