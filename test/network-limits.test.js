@@ -138,6 +138,19 @@ print(tunnel("${ALLOWED}")[1].split()[1])
     t.same(wrong, [], 'by a question of DNS');
   });
 
+  t.test('nothing is lost of a run that was over before anybody looked', async (t) => {
+    const { machine } = await machineFor(t, { allowedDomains: [ALLOWED] });
+    const count = 90;
+    const script = `echo begun; sleep 0.2; for n in $(seq ${count}); do exec 3<>/dev/tcp/192.0.2.$n/80; done`;
+    const { stderr } = await machine.run(['bash', '-c', script], {
+      timeoutMs: 60_000,
+      // Longer than the run lasts: its connections and its end are found together.
+      onOutput: ({ data }) => data.includes('begun') && Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500),
+    });
+    const wanted = Array.from({ length: count }, (_, i) => `deny network-outbound 192.0.2.${i + 1}:80 (not in network.allowedIPs)`);
+    t.same(blockOf(stderr).sort(), wanted.sort());
+  });
+
   t.test('dispose ends whatever goes on', async (t) => {
     for (let round = 0; round < 4; round++) {
       const asked = new Promise((resolve) => {
