@@ -23,6 +23,9 @@ const ROWS = {
   'monitor-files': require('./rows/monitor-files'),
   'monitor-projects': require('./rows/monitor-projects'),
   'monitor-denials': require('./rows/monitor-denials'),
+  'network-download': require('./rows/network-download'),
+  'network-requests': require('./rows/network-requests'),
+  'network-idle': require('./rows/network-idle'),
 };
 
 const FULL = { runs: 150, warmup: 10, capMs: 120_000 };

@@ -24,16 +24,23 @@ function childrenOf(pid) {
   return tasks.flatMap((task) => read(`/proc/${pid}/task/${task}/children`).split(' ').filter(Boolean));
 }
 
-/** Bytes of this process and of the helper's processes below it: agent, supervisors, stages. */
-function memoryOfHost() {
-  let bytes = process.memoryUsage.rss();
+/** The helper's processes below this one: agent, gateway, supervisors, stages. */
+function helperProcesses() {
+  const found = [];
   const waiting = childrenOf('self');
   for (let pid = waiting.pop(); pid !== undefined; pid = waiting.pop()) {
     waiting.push(...childrenOf(pid));
-    const [, name, resident] = /^Name:\s+(\S+)[^]*^VmRSS:\s+(\d+)/m.exec(read(`/proc/${pid}/status`)) ?? [];
-    if (name?.startsWith('os-sandbox')) bytes += Number(resident) * 1024;
+    if (read(`/proc/${pid}/comm`).startsWith('os-sandbox')) found.push(pid);
   }
-  return bytes;
+  return found;
+}
+
+/** @param {string} pid */
+const residentBytes = (pid) => Number(/^VmRSS:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
+
+/** Bytes of this process and of the helper's processes below it. */
+function memoryOfHost() {
+  return helperProcesses().reduce((bytes, pid) => bytes + residentBytes(pid), process.memoryUsage.rss());
 }
 
 /** Looks again and again; `stop` gives the most it saw. */
@@ -50,4 +57,4 @@ function watchMemory() {
   };
 }
 
-module.exports = { memoryOfHost, watchMemory };
+module.exports = { helperProcesses, memoryOfHost, watchMemory };

@@ -20,12 +20,12 @@ async function runWrapped(manager, argv, cwd) {
 
 /**
  * srt as its README shows it: wrap, spawn, clean up. One per process.
- * @param {{ cwd: string, entry: string, monitor?: boolean }} place monitor: its observer of violations
+ * @param {{ cwd: string, entry: string, monitor?: boolean, allowedDomains?: string[] }} place monitor: its observer of violations
  */
-async function openSrt({ cwd, entry, monitor = false }) {
+async function openSrt({ cwd, entry, monitor = false, allowedDomains = ['example.com'] }) {
   const { SandboxManager } = await import(entry);
   const config = {
-    network: { allowedDomains: ['example.com'], deniedDomains: [] },
+    network: { allowedDomains, deniedDomains: [] },
     filesystem: { denyRead: ['~/.ssh'], allowWrite: ['.', '/tmp', '/dev/shm'], denyWrite: ['.env'] },
   };
   await SandboxManager.initialize(config, undefined, monitor);

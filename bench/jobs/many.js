@@ -1,27 +1,8 @@
 'use strict';
 
 const { alternate } = require('../measure');
+const { StallWatch } = require('../stall-watch');
 const { openSubject } = require('../subjects');
-
-const TICK_MS = 1;
-
-/** The longest time in which the loop did not turn. Node's own monitor misses the first turn, the longest one here. */
-class StallWatch {
-  longest = 0;
-  #last = performance.now();
-  #timer = setInterval(() => this.#tick(), TICK_MS);
-
-  #tick() {
-    const now = performance.now();
-    this.longest = Math.max(this.longest, now - this.#last - TICK_MS);
-    this.#last = now;
-  }
-
-  stop() {
-    this.#tick();
-    clearInterval(this.#timer);
-  }
-}
 
 /** @param {import('../subjects').Subject} subject @param {number} count */
 async function allAtOnce(subject, count) {

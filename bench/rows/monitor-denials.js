@@ -1,6 +1,6 @@
 'use strict';
 
-const { compileMonitorProgram } = require('../monitor-program');
+const { compileProgram } = require('../programs');
 const { megabytes, ratioRow, valueRow } = require('../table');
 
 const MILLION = 1_000_000;
@@ -16,7 +16,7 @@ function perDenial(what, { median }, count, reach) {
 /** What refusals cost: reported, ignored, and in bwrap alone. */
 async function measure({ counts, scratch, runJob }) {
   const count = counts.capMs < SHORT_MS ? FEW : MILLION;
-  const program = compileMonitorProgram(scratch);
+  const program = compileProgram(scratch, 'monitor');
   const cwd = scratch.folder('denials');
   const refused = scratch.folder('refused');
   const subjects = [

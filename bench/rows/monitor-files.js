@@ -2,7 +2,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { compileMonitorProgram } = require('../monitor-program');
+const { compileProgram } = require('../programs');
 const { provideSrt } = require('../srt-install');
 const { ratioRow, srtRow } = require('../table');
 
@@ -40,7 +40,7 @@ async function measureSrt({ counts, scratch, runJob }, program) {
 async function measure(bench) {
   const { scratch, runJob } = bench;
   const counts = { ...COUNTS, runs: Math.min(COUNTS.runs, bench.counts.runs >> 1), capMs: Math.min(COUNTS.capMs, bench.counts.capMs) };
-  const program = compileMonitorProgram(scratch);
+  const program = compileProgram(scratch, 'monitor');
   const cwd = scratch.folder('written');
   fill(scratch.folder('read'));
   const cases = [
