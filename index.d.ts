@@ -16,18 +16,24 @@ export interface NetworkAskRequest {
 
 /**
  * What commands may reach; with none of them nothing. Patterns: `example.com` (that name alone), `*.example.com` (what
- * is below it, at any depth), `*` (every name, no address), an address, each with `:port` or without.
+ * is below it, at any depth), `*` (every name, no address), an address, each with `:port` or without: any port. Names
+ * with other letters than ASCII are written in A-labels (`xn--…`), IPv6 before a port in brackets. Denied beats allowed;
+ * what neither decides is asked, or refused.
  */
 export interface OsSandboxNetworkOptions {
   /**
    * A name is looked up outside once, when it was allowed. What it leads to must not be loopback, link-local, multicast,
-   * a metadata service or an address of this host, unless an entry names that address; `localhost:5432` is this host's
-   * own port.
+   * a metadata service or an address of this host, unless an entry names that address; private ranges are open to it.
+   * `localhost:5432` is this host's own port. A TLS connection must name the host that was allowed, in clear.
    */
   allowedDomains?: readonly string[];
-  /** The same patterns; beats everything that allows. */
+  /** The same patterns; beats everything that allows. An address is closed to names that lead to it as well. */
   deniedDomains?: readonly string[];
-  /** What may be reached by address: `192.0.2.7`, `192.0.2.0/24`, `[2001:db8::7]:443`, each with `:port` or without. */
+  /**
+   * What may be reached by address: `192.0.2.7`, `192.0.2.0/24`, `[2001:db8::/32]:443`, each with `:port` or without. Not
+   * by TLS, unless it names a host that is allowed: a URL with an address names none. Nothing in 198.18.0.0/15, whose
+   * addresses stand for names inside.
+   */
   allowedIPs?: readonly string[];
   /**
    * Unix sockets of the host that a command may connect to: paths, folders, globs. Sockets that were made inside need
@@ -38,16 +44,17 @@ export interface OsSandboxNetworkOptions {
   allowLocalBinding?: boolean;
   /**
    * Asked for what neither list decides, once for each host and port in a run; in the async context of `start()` or
-   * `updateNetwork()`. Exactly `true` allows; anything else, a failure, and five minutes without an answer do not.
+   * `updateNetwork()`. Exactly `true` allows; anything else, a failure (a process warning, too), and five minutes without
+   * an answer do not. Never asked for loopback, metadata services and their kind. The command chose the name.
    */
   onAskHost?: (request: NetworkAskRequest) => Promise<boolean>;
   /**
    * The HTTP proxy through which this host reaches the outside: `http://[user:password@]host[:port]`, or `direct` for
-   * none. Default: the one that the environment of this process names (HTTPS_PROXY, HTTP_PROXY); NO_PROXY holds for
-   * both.
+   * none. It is asked for CONNECT, to every port, and looks the names up itself. Default: the one that the environment of
+   * this process names when the sandbox starts (HTTPS_PROXY, HTTP_PROXY); NO_PROXY holds for both.
    */
   upstreamProxy?: string;
-  /** How many connections there can be at once. Default: 1024. */
+  /** How many connections there can be at once, 1 to 65536; more are refused, as violations. Default: 1024. */
   maxTunnels?: number;
 }
 
@@ -143,7 +150,7 @@ export interface Violation {
   why?: string;
   /** As the host sees it; 0: not known. */
   pid: number;
-  /** The name of the process. */
+  /** The name of the process; empty where it had gone when a connection of its was refused. */
   process: string;
   /**
    * The same for all violations of one `run()`, different for any other of any sandbox. Without a `-` in it: a connection
@@ -286,9 +293,9 @@ interface OwnMachine {
   /** Starts `argv` unexpanded; rejects only where nothing could be started for a reason of the caller's or the sandbox's. */
   run(argv: readonly string[], options?: RunOptions): Promise<RunResult>;
   /**
-   * A URL on this host's 127.0.0.1 that reaches a port on which a command listens, now or later. It is open to every
-   * user of the host until the sandbox is disposed. Undefined for what is no port, and where commands have no network
-   * of the sandbox's.
+   * A URL on this host's 127.0.0.1 that reaches a port on which a command listens, now or later; with the same number
+   * where that is free. It is open to every user of the host until the sandbox is disposed. Undefined for what is no
+   * port, for more than 256 of them, and where commands have no network of the sandbox's.
    */
   exposedPortUrl?(port: number): Promise<string | undefined>;
 }

@@ -45,7 +45,7 @@ print(tunnel("${ALLOWED}")[1])
 socks = proxy()
 socks.sendall(b"\\x05\\x01\\x00")
 socks.recv(2)
-socks.sendall(b"\\x05\\x01\\x00\\x01\\xc0\\x00\\x02\\x07\\x00\\x50")
+socks.sendall(b"\\x05\\x01\\x00\\x03" + bytes([len("${ALLOWED}")]) + b"${ALLOWED}\\x00\\x50")
 print("socks", socks.recv(10)[1])
 direct = socket.socket()
 try:
@@ -61,7 +61,8 @@ print("again", tunnel("${ALLOWED}")[1].split()[1])
     t.match(stdout, /^\['200', '200', '200'\]\nHTTP\/1\.1 503 /, stderr);
     t.match(stdout, /network\.maxTunnels/);
     t.match(stdout, /\nsocks 1\ndirect reset\nagain 200\n$/);
-    t.same(blockOf(stderr), []);
+    const told = `deny network-outbound ${ALLOWED}:80 (more connections at once than network.maxTunnels) (×3)`;
+    t.same(blockOf(stderr), [told], 'also where a client is just reset');
   });
 
   t.test('two thousand connections that say nothing cost little memory and no time', async (t) => {

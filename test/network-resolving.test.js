@@ -2,8 +2,11 @@
 // What a name stands for is asked once, after it was allowed, and what it stands for is checked. Names that are not allowed
 // are asked of nobody, by whatever way a command tries; nothing but TCP and questions for names is carried at all.
 
-const net = require('node:net');
 const { once } = require('node:events');
+const fs = require('node:fs');
+const net = require('node:net');
+const path = require('node:path');
+const { setTimeout: sleep } = require('node:timers/promises');
 const t = require('tap');
 const { bash, makePlace, startSandbox, withoutSandbox } = require('./helpers/attack');
 const { onTestHost } = require('./helpers/outside');
@@ -196,6 +199,21 @@ onTestHost(t, __filename, async (outside) => {
       t.match(found, /198\.1[89]\./, `${tool} finds what is allowed`);
     }
     t.same(await outside.events(), [], 'nothing leaves the host');
+  });
+
+  t.test('a resolver on the loopback is served, whether the host had it at the start or has it now', async (t) => {
+    const file = path.join(outside.folder, 'resolv.conf');
+    const before = fs.readFileSync(file);
+    t.teardown(() => fs.writeFileSync(file, before));
+    fs.writeFileSync(file, 'nameserver 127.0.0.53\n');
+    const network = { allowedDomains: ['allowed.example.com'] };
+    const machine = (await startSandbox(t, { network })).machine(makePlace(t).workspace);
+    const script = 'getent ahostsv4 allowed.example.com; dig +tcp +short allowed.example.com';
+    t.match(await bash(machine, script), { stdout: /^198\.18\.[^]*\n198\.18\.\S+\n$/ });
+    fs.writeFileSync(file, 'nameserver 127.0.2.2\nnameserver ::1\n');
+    await sleep(1100); // what was read is fresh for a second
+    t.match(await bash(machine, `${script}; dig @::1 +short allowed.example.com`), { stdout: /^198\.18\.[^]*(\n198\.18\.\S+){2}\n$/ });
+    t.match(await bash(machine, 'getent hosts denied.example.net'), { stdout: '', exitCode: 2 });
   });
 
   t.test('datagrams, QUIC and ICMP are refused at once, every time', async (t) => {

@@ -10,8 +10,8 @@
 #define QUESTION_VERSION 1u
 
 enum question_type {
-    QUESTION_CONNECT =
-        1, /* TCP to an address and port where the table has no listener: shall there be one? */
+    /* TCP to an address and port where the table has no listener: shall there be one? */
+    QUESTION_CONNECT = 1,
     QUESTION_LISTENING = 2, /* a command listens on that port now; no answer, no descriptor */
 };
 

@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "network/dial_address.h"
+#include "network/address.h"
 #include "network/dial_internal.h"
 
 #define TEXT_SIZE 512
+/* Of what a name resolves to. */
+#define LOOKED_AT_MAX 64u
 
 void dial_gone(struct dial *dial) {
     if (--dial->open > 0)
@@ -85,6 +87,8 @@ static void add_checked(struct dial *dial, const uint8_t address[IP_ADDRESS_BYTE
 static void resolved(struct dial *dial, const struct refused *refused) {
     if (dial->addresses.count > 0) {
         dial_race_start(dial);
+    } else if (refused->why == dial_unchecked) {
+        dial_finish(dial, DIAL_BROKEN, -1, "%s", refused->why);
     } else if (refused->why != NULL) {
         char text[IP_ADDRESS_TEXT];
         ip_address_format(refused->address, text);
@@ -103,11 +107,14 @@ static void on_looked_up(uv_getaddrinfo_t *request, int status, struct addrinfo 
                     dial->upstream ? "the upstream proxy has " : "", uv_strerror(status));
     } else if (!dial->over) {
         struct refused refused = {0};
-        for (const struct addrinfo *one = found; one != NULL; one = one->ai_next) {
+        unsigned looked_at = 0; /* an answer may have thousands, and each costs a moment */
+        for (const struct addrinfo *one = found; one != NULL && looked_at < LOOKED_AT_MAX;
+             one = one->ai_next, looked_at++) {
             uint8_t address[IP_ADDRESS_BYTES];
+            uint16_t port;
             if (one->ai_family != AF_INET && one->ai_family != AF_INET6)
                 continue;
-            dial_address_from(one->ai_addr, address);
+            network_address_read(one->ai_addr, address, &port);
             add_checked(dial, address, &refused);
         }
         resolved(dial, &refused);
@@ -118,8 +125,10 @@ static void on_looked_up(uv_getaddrinfo_t *request, int status, struct addrinfo 
 
 static void look_up(struct dial *dial, const char *name) {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    char text[DOMAIN_NAME_MAX + 2];
+    snprintf(text, sizeof text, "%s%s", name, dial->request.absolute && !dial->upstream ? "." : "");
     dial->lookup.data = dial;
-    int status = uv_getaddrinfo(dial->loop, &dial->lookup, on_looked_up, name, NULL, &hints);
+    int status = uv_getaddrinfo(dial->loop, &dial->lookup, on_looked_up, text, NULL, &hints);
     if (status != 0) {
         dial_finish(dial, status == UV_ENOMEM ? DIAL_BROKEN : DIAL_NOT_FOUND, -1, "no address: %s",
                     uv_strerror(status));
@@ -145,7 +154,7 @@ static void use_host(struct dial *dial, const char *host) {
     if (ip_address_parse_v4(host, length, address) || ip_address_parse_v6(host, length, address)) {
         add_address(dial, address);
         dial_race_start(dial);
-    } else if (strcmp(host, "localhost") == 0) {
+    } else if (network_name_is_localhost(host)) {
         use_loopback(dial);
     } else {
         look_up(dial, host);
@@ -164,7 +173,9 @@ static void begin(struct dial *dial) {
     const uint8_t *address = literal(request);
     const char *why =
         address == NULL ? NULL : dial_address_refusal(request->rules, address, request->target.port);
-    if (why != NULL && request->target.name[0] != '\0') {
+    if (why == dial_unchecked) {
+        dial_finish(dial, DIAL_BROKEN, -1, "%s", why);
+    } else if (why != NULL && request->target.name[0] != '\0') {
         char text[IP_ADDRESS_TEXT];
         ip_address_format(address, text);
         dial_finish(dial, DIAL_REFUSED, -1, "resolves to %s, %s", text, why);

@@ -11,9 +11,8 @@
 #include "policy/network_rules.h"
 #include "policy/upstream_proxy.h"
 
-#define DIAL_TIMEOUT_MS                                                                                      \
-    30000u /* from the start to the connection, look-up and upstream's answer included                       \
-            */
+/* From the start to the connection, look-up and upstream's answer included. */
+#define DIAL_TIMEOUT_MS 30000u
 
 enum dial_result {
     DIAL_CONNECTED,
@@ -38,6 +37,7 @@ struct dial_request {
     uint8_t
         address[IP_ADDRESS_BYTES]; /* with use_address: dialed and checked instead of looking the name up */
     bool use_address;
+    bool absolute; /* the name is looked up as it is, never below a search domain (nor in the hosts file) */
 };
 
 struct dial;

@@ -48,6 +48,9 @@ struct dial {
     struct dial_connect *connect;
 };
 
+/* Of dial_check.c: the why where there were no descriptors to look with. */
+extern const char dial_unchecked[];
+
 /* Ends the dial and tells; fd is -1 but with DIAL_CONNECTED. Does nothing but close fd where it is over. */
 void dial_finish(struct dial *dial, enum dial_result result, int fd, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

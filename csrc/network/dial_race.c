@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
-#include "network/dial_address.h"
+#include "network/address.h"
 #include "network/dial_internal.h"
 
 struct dial_attempt {
@@ -107,7 +107,7 @@ static bool watch(struct dial *dial, int fd) {
 static int try_address(struct dial *dial, const uint8_t address[IP_ADDRESS_BYTES]) {
     struct sockaddr_storage to;
     const int on = 1;
-    socklen_t size = dial_address_to(address, dial->port, &to);
+    socklen_t size = network_address_write(address, dial->port, &to);
     cleanup_fd int fd = socket(to.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return errno;

@@ -11,14 +11,6 @@ static bool is_of_names(uint16_t type) {
     return type == DNS_A || type == DNS_AAAA || type == DNS_SVCB || type == DNS_HTTPS;
 }
 
-static bool is_localhost(const char *name) {
-    static const char localhost[] = "localhost";
-    size_t length = strlen(name);
-    size_t wanted = sizeof localhost - 1;
-    return length >= wanted && strcmp(name + length - wanted, localhost) == 0 &&
-           (length == wanted || name[length - wanted - 1] == '.');
-}
-
 /* The length of the name before a search domain: all of it where it ends in none. */
 static size_t length_before_search(const struct network *network, const char *name) {
     size_t length = strlen(name);
@@ -56,8 +48,8 @@ static void report(struct network *network, struct port_owner owner, const struc
     if (is_own_name(question->name, shown) || shown[0] == '_' ||
         network_target_parse(shown, length, 0, &target) != 0 || network_target_is_address(&target))
         return;
-    if (searched &&
-        (is_localhost(shown) || network_rules_may_resolve(network->rules->rules, shown, &shown_why)))
+    if (searched && (network_name_is_localhost(shown) ||
+                     network_rules_may_resolve(network->rules->rules, shown, &shown_why)))
         return;
     if (asked_names_count(&network->asked_names, owner.run, shown, question->name, question->type,
                           deadlines_now()))
@@ -69,7 +61,7 @@ static enum dns_answer_kind answer_name(struct network *network, struct port_own
                                         const struct dns_question *question, uint8_t address[4]) {
     const char *why = "not in network.allowedDomains";
     struct network_target target;
-    if (is_localhost(question->name)) {
+    if (network_name_is_localhost(question->name)) {
         memcpy(address, loopback, sizeof loopback);
         return question->type == DNS_A ? DNS_ADDRESS : DNS_NO_DATA;
     }

@@ -15,7 +15,9 @@
 struct dns_socket {
     struct link link;
     struct network *network;
-    bool everywhere; /* it takes questions to any address */
+    bool everywhere;                   /* it takes questions to any address */
+    uint8_t address[IP_ADDRESS_BYTES]; /* else to this one */
+    bool first;                        /* ready waits for it */
     bool closed;
     int fd;
     uv_poll_t poll;
@@ -134,6 +136,7 @@ static bool begin(struct dns_socket *dns) {
 static void on_socket(void *data, int fd) {
     struct dns_socket *dns = data;
     struct network *network = dns->network;
+    bool first = dns->first;
     dns->fd = fd < 0 ? -1 : fd;
     if (dns->closed || fd < 0 || !begin(dns)) {
         bool polled = dns->polled;
@@ -141,17 +144,30 @@ static void on_socket(void *data, int fd) {
         if (!polled)
             free_socket(dns);
     }
-    network_started_one(network);
+    if (first)
+        network_started_one(network);
 }
 
-void dns_socket_open(struct network *network, int domain, const uint8_t *address) {
+static bool is_open_at(const struct network *network, const uint8_t address[IP_ADDRESS_BYTES]) {
+    for (struct link *at = network->dns_sockets.next; at != &network->dns_sockets; at = at->next) {
+        const struct dns_socket *dns = LINK_OWNER(at, struct dns_socket, link);
+        if (!dns->everywhere && memcmp(dns->address, address, IP_ADDRESS_BYTES) == 0)
+            return true;
+    }
+    return false;
+}
+
+void dns_socket_open(struct network *network, int domain, const uint8_t *address, bool first) {
     struct gateway_request request = gateway_datagrams_everywhere(domain, DNS_PORT);
-    struct dns_socket *dns = network->gateway == NULL ? NULL : calloc(1, sizeof *dns);
+    if (network->gateway == NULL || (address != NULL && is_open_at(network, address)))
+        return;
+    struct dns_socket *dns = calloc(1, sizeof *dns);
     if (dns == NULL)
         return;
-    *dns = (struct dns_socket){.network = network, .everywhere = address == NULL, .fd = -1};
+    *dns = (struct dns_socket){.network = network, .everywhere = address == NULL, .first = first, .fd = -1};
     if (address != NULL) {
         struct sockaddr_storage bound;
+        memcpy(dns->address, address, IP_ADDRESS_BYTES);
         network_address_write(address, DNS_PORT, &bound);
         request = gateway_bound(GATEWAY_INNER, SOCK_DGRAM, (const struct sockaddr *)&bound);
     }
@@ -160,7 +176,7 @@ void dns_socket_open(struct network *network, int domain, const uint8_t *address
         return;
     }
     network_hold(network);
-    network->starting++;
+    network->starting += first ? 1 : 0;
     link_add(&network->dns_sockets, &dns->link);
 }
 

@@ -14,8 +14,8 @@ size_t dns_answer(struct network *network, struct port_owner owner, const uint8_
                   uint8_t out[DNS_ANSWER_MAX]);
 
 /* Opens a socket for questions: in the gateway for every address of that family (address NULL), or on one
- * inside. One that cannot be had is none. ready waits for it. */
-void dns_socket_open(struct network *network, int domain, const uint8_t *address);
+ * inside, where there is none yet. One that cannot be had is none. first: ready waits for it. */
+void dns_socket_open(struct network *network, int domain, const uint8_t *address, bool first);
 
 void dns_sockets_sweep(struct network *network);
 void dns_sockets_close(struct network *network);

@@ -81,6 +81,13 @@ struct exposed_port *exposed_port_find(const struct exposed_ports *all, uint16_t
     return one;
 }
 
+bool exposed_ports_have(const struct exposed_ports *all, uint16_t host_port) {
+    const struct exposed_port *one = all->ports;
+    while (one != NULL && one->host_port != host_port)
+        one = one->next;
+    return one != NULL;
+}
+
 static void on_port_closed(uv_handle_t *handle) {
     struct exposed_port *one = handle->data;
     struct exposed_ports *all = one->all;

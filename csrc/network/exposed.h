@@ -23,6 +23,9 @@ struct exposed_ports *exposed_ports_new(uv_loop_t *loop, struct gateway_client *
 /* As network_expose. */
 void exposed_ports_open(struct exposed_ports *ports, uint16_t port, network_exposed_fn done, void *data);
 
+/* Whether that port of the host's loopback is one of these: what is dialed there comes back inside. */
+bool exposed_ports_have(const struct exposed_ports *ports, uint16_t host_port);
+
 /*
  * With allowLocalBinding: ports on which something listens inside are opened on the host, same number where
  * that is free, else any; those that were opened so are closed when nothing listens there any more. Looks

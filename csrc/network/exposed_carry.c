@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
-#include "network/dial_address.h"
+#include "network/address.h"
 #include "network/exposed_internal.h"
 
 struct exposed_carry {
@@ -131,7 +131,7 @@ static bool begin(struct exposed_carry *carry) {
     uint8_t address[IP_ADDRESS_BYTES];
     struct sockaddr_storage to;
     to_address(addresses[carry->attempt], address);
-    socklen_t size = dial_address_to(address, carry->port, &to);
+    socklen_t size = network_address_write(address, carry->port, &to);
     if (connect(carry->inside, (const struct sockaddr *)&to, size) != 0 && errno != EINPROGRESS)
         return false;
     if (uv_poll_init(carry->all->loop, &carry->poll, carry->inside) != 0)

@@ -41,16 +41,24 @@ static void authority_of(const struct network_target *target, uint16_t implied, 
         snprintf(text + length, AUTHORITY_MAX - (size_t)length, ":%u", target->port);
 }
 
-static void denied(struct inbound *inbound) {
+/* What became of the target. */
+static void reply_about(struct inbound *inbound, enum http_reply kind, const char *why) {
     char authority[AUTHORITY_MAX];
-    char text[AUTHORITY_MAX + 400];
+    char text[AUTHORITY_MAX + 600];
     authority_of(&inbound->judgement.target, 0, authority);
-    snprintf(text, sizeof text, "%s (%s)", authority, inbound->why);
-    reply(inbound, HTTP_REPLY_DENIED, text);
+    snprintf(text, sizeof text, "%s (%s)", authority, why);
+    reply(inbound, kind, text);
+}
+
+static void denied(struct inbound *inbound) {
+    reply_about(inbound, HTTP_REPLY_DENIED, inbound->why);
 }
 
 static void failed(struct inbound *inbound, enum inbound_failure failure, const char *text) {
-    reply(inbound, reply_of_failure[failure], text);
+    if (failure == FAILURE_SLOW)
+        reply(inbound, reply_of_failure[failure], text);
+    else
+        reply_about(inbound, reply_of_failure[failure], text);
 }
 
 /* The head as it goes upstream, made now, while the request's texts are there. */

@@ -2,7 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
 
 #include "base/cleanup.h"
 #include "network/deadlines.h"
@@ -49,7 +52,28 @@ static void look_at_file(const char *path, struct host_file *file) {
 static void look(uv_work_t *work) {
     struct host_files *files = work->data;
     look_at_file(HOSTS_PATH, &files->new_hosts);
+    /* Lists of names to be blocked are long, and each connection would read through them. */
+    files->new_hosts.size = hosts_file_shorten(files->new_hosts.text, files->new_hosts.size);
     look_at_file(RESOLVER_PATH, &files->new_resolver);
+}
+
+/* Where the file names no search domain, or the environment others (resolver(5)). */
+static void add_search(struct strvec *search) {
+    struct resolver_file other = {0};
+    struct utsname host;
+    cleanup_free char *text = NULL;
+    const char *local = getenv("LOCALDOMAIN");
+    const char *dot = uname(&host) == 0 ? strchr(host.nodename, '.') : NULL;
+    if (local == NULL && search->count == 0 && dot != NULL)
+        local = dot + 1;
+    if (local == NULL || asprintf(&text, "search %s\n", local) < 0)
+        return;
+    if (resolver_file_parse(text, strlen(text), &other) == 0) {
+        strvec_clear(search);
+        *search = other.search;
+        other.search = (struct strvec){0};
+    }
+    resolver_file_clear(&other);
 }
 
 static void take_resolver(struct host_files *files) {
@@ -58,6 +82,7 @@ static void take_resolver(struct host_files *files) {
     if (resolver_file_parse(file->text == NULL ? "" : file->text, file->size, &parsed) == 0) {
         resolver_file_clear(&files->resolver);
         files->resolver = parsed;
+        add_search(&files->resolver.search);
     } else {
         resolver_file_clear(&parsed);
     }

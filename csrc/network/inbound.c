@@ -110,7 +110,7 @@ static void begin(struct inbound *inbound, enum inbound_place place, const struc
         return;
     }
     inbound->front = &front_raw;
-    network_address_read(local, inbound->wanted.address, &inbound->wanted.port);
+    network_address_read((const struct sockaddr *)local, inbound->wanted.address, &inbound->wanted.port);
     if (place == INBOUND_LOCAL)
         network_judge_local(inbound->network->rules, inbound->wanted.address, inbound->wanted.port,
                             &inbound->judgement);

@@ -35,8 +35,8 @@ struct front {
 
 extern const struct front front_http;
 extern const struct front front_socks;
-extern const struct front
-    front_raw; /* nothing but what passes through: transparent ones, and the loopback's */
+/* Nothing but what passes through: transparent ones, and the loopback's. */
+extern const struct front front_raw;
 
 enum inbound_state {
     INBOUND_READING,

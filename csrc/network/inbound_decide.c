@@ -5,6 +5,7 @@
 
 static const char why_refused[] = "refused by network.onAskHost";
 static const char why_unanswered[] = "onAskHost did not answer in time";
+static const char why_excess[] = "more connections at once than network.maxTunnels";
 
 /* What came of a dial, as fronts tell it. DIAL_REFUSED is a denial. */
 static const enum inbound_failure failure_of_dial[] = {
@@ -98,16 +99,30 @@ static void on_dialed(void *data, enum dial_result result, int fd, const char *t
     inbound_release(inbound);
 }
 
+/* The host's port is one that leads inside again, and there, by the same rule, back here: without an end. */
+static bool comes_back(const struct inbound *inbound) {
+    const struct network_target *target = &inbound->judgement.target;
+    bool loopback = network_target_is_address(target) ? ip_address_is_loopback(target->address)
+                                                      : network_name_is_localhost(target->name);
+    return loopback && inbound->network->exposed != NULL &&
+           exposed_ports_have(inbound->network->exposed, target->port);
+}
+
 static void dial(struct inbound *inbound) {
     struct network *network = inbound->network;
     deadlines_remove(&inbound->deadline);
     if (inbound->polled)
         uv_poll_stop(&inbound->poll);
+    if (comes_back(inbound)) {
+        inbound->front->failed(inbound, FAILURE_UNREACHABLE, "the port is the sandbox's own");
+        return;
+    }
     inbound->state = INBOUND_DIALING;
     struct dial_request request = {.target = inbound->judgement.target,
                                    .rules = inbound->rules->rules,
                                    .upstream = network->has_upstream ? &network->upstream : NULL,
-                                   .use_address = inbound->judgement.use_address};
+                                   .use_address = inbound->judgement.use_address,
+                                   .absolute = inbound->judgement.absolute};
     memcpy(request.address, inbound->judgement.address, sizeof request.address);
     inbound->dial = dial_start_counted(network->loop, &request, &network->dials, on_dialed, inbound);
     if (inbound->dial == NULL)
@@ -116,11 +131,13 @@ static void dial(struct inbound *inbound) {
 
 /* What was answered counts where the rules, as they are now, still leave it open. */
 static void go_by_answer(struct inbound *inbound, enum ask_outcome outcome) {
-    struct network_decision now =
-        network_rules_decide(inbound->network->rules->rules, &inbound->judgement.target);
-    if (now.verdict == NETWORK_DENY)
-        deny(inbound, now.why);
-    else if (now.verdict == NETWORK_ALLOW || outcome == ASK_ALLOWED)
+    rule_set_release(inbound->rules);
+    inbound->rules = inbound->network->rules;
+    inbound->rules->users++;
+    network_judge_again(inbound->network, inbound->rules, &inbound->judgement);
+    if (inbound->judgement.verdict == NETWORK_DENY)
+        deny(inbound, inbound->judgement.why);
+    else if (inbound->judgement.verdict == NETWORK_ALLOW || outcome == ASK_ALLOWED)
         dial(inbound);
     else
         deny(inbound, outcome == ASK_REFUSED ? why_refused : why_unanswered);
@@ -188,24 +205,30 @@ static void keep_rules(struct inbound *inbound) {
     inbound->pinned = true;
 }
 
+/* Not every front can say why: the report does. */
+static void refuse_excess(struct inbound *inbound) {
+    inbound_report(inbound, why_excess);
+    if (inbound->state != INBOUND_ENDED)
+        inbound->front->failed(inbound, FAILURE_TOO_MANY, why_excess);
+}
+
 void inbound_decide(struct inbound *inbound) {
     struct network *network = inbound->network;
     deadlines_remove(&inbound->deadline);
-    if (inbound->excess) {
-        inbound->front->failed(inbound, FAILURE_TOO_MANY,
-                               "too many connections at once (network.maxTunnels)");
-        return;
-    }
     /* One to the loopback inside was decided when it came. */
     if (inbound->judgement.target.port == 0)
         network_judge(network, network->rules, &inbound->wanted, &inbound->judgement);
     keep_rules(inbound);
-    if (inbound->judgement.verdict == NETWORK_ALLOW) {
-        dial(inbound);
-        return;
-    }
     if (inbound->judgement.verdict == NETWORK_DENY) {
         deny(inbound, inbound->judgement.why);
+        return;
+    }
+    if (inbound->excess) {
+        refuse_excess(inbound);
+        return;
+    }
+    if (inbound->judgement.verdict == NETWORK_ALLOW) {
+        dial(inbound);
         return;
     }
     inbound->state = INBOUND_OWNERLESS;

@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "exec/gateway_wire.h"
-#include "network/dial_address.h"
+#include "policy/ip_address.h"
 
 #define ANSWER_SIZE 32768
 /* Of a long list, at most so many messages are read at once. */

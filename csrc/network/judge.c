@@ -5,6 +5,7 @@
 const char why_not_allowed_name[] = "not in network.allowedDomains";
 const char why_not_allowed_address[] = "not in network.allowedIPs";
 const char why_own_address[] = "an address of this host";
+static const char why_denied[] = "in network.deniedDomains";
 
 /* The veth pair's subnets (gateway_wire.h), as prefixes of the 16-byte form. */
 static const struct own_block {
@@ -41,6 +42,24 @@ static void decide(const struct rule_set *rules, struct judgement *out) {
     out->why = decision.why;
 }
 
+/* The host's resolver may put a search domain behind a name (resolver(5)): that one is denied, too. */
+static void decide_name(struct network *network, const struct rule_set *rules, struct judgement *out) {
+    const struct strvec *search = &network->files.resolver.search;
+    decide(rules, out);
+    for (size_t i = 0; i < search->count && out->verdict != NETWORK_DENY; i++) {
+        struct network_target longer = {.port = out->target.port};
+        if (strlen(out->target.name) + 1 + strlen(search->items[i]) > DOMAIN_NAME_MAX)
+            continue;
+        stpcpy(stpcpy(stpcpy(longer.name, out->target.name), "."), search->items[i]);
+        if (!network_rules_denies(rules->rules, &longer))
+            continue;
+        /* One label alone is looked up there in the first place. */
+        if (strchr(out->target.name, '.') == NULL)
+            deny(out, why_denied);
+        out->absolute = true;
+    }
+}
+
 /* A client that looked the name up in the hosts file itself comes with the address that it found there. */
 static void try_host_names(struct network *network, const struct rule_set *rules, struct judgement *out) {
     struct strvec names = {0};
@@ -62,16 +81,6 @@ static void try_host_names(struct network *network, const struct rule_set *rules
     strvec_clear(&names);
 }
 
-/* Nobody waits for this: what has changed counts from the next connection on. */
-static void on_files_read(void *data) {
-    network_release(data);
-}
-
-static void refresh_files(struct network *network) {
-    if (!network->closing && host_files_refresh(&network->files, network->loop, on_files_read, network))
-        network_hold(network);
-}
-
 static void judge_address(struct network *network, const struct rule_set *rules, struct judgement *out) {
     if (network_is_own_address(out->target.address)) {
         deny(out, why_own_address);
@@ -82,7 +91,7 @@ static void judge_address(struct network *network, const struct rule_set *rules,
                     (out->verdict == NETWORK_DENY && strcmp(out->why, why_not_allowed_address) == 0);
     if (!unlisted)
         return;
-    refresh_files(network);
+    network_refresh_files(network);
     try_host_names(network, rules, out);
 }
 
@@ -90,7 +99,7 @@ void network_judge(struct network *network, const struct rule_set *rules, const 
                    struct judgement *out) {
     *out = (struct judgement){.target = *target};
     if (!network_target_is_address(target)) {
-        decide(rules, out);
+        decide_name(network, rules, out);
         return;
     }
     if (!name_pool_covers(target->address)) {
@@ -103,7 +112,14 @@ void network_judge(struct network *network, const struct rule_set *rules, const 
         return;
     }
     strcpy(out->target.name, pool_name_text(out->name));
-    decide(rules, out);
+    decide_name(network, rules, out);
+}
+
+void network_judge_again(struct network *network, const struct rule_set *rules, struct judgement *judgement) {
+    if (network_target_is_address(&judgement->target))
+        decide(rules, judgement);
+    else
+        decide_name(network, rules, judgement);
 }
 
 void network_judge_local(const struct rule_set *rules, const uint8_t address[IP_ADDRESS_BYTES], uint16_t port,

@@ -18,10 +18,14 @@ struct judgement {
     struct pool_name *name;       /* of the pool; or NULL. Holds until the network's next look-up */
     bool use_address;             /* the name is dialed at that address, of the hosts file */
     uint8_t address[IP_ADDRESS_BYTES]; /* with use_address */
+    bool absolute;                     /* the name is looked up as it is, never below a search domain */
 };
 
 void network_judge(struct network *network, const struct rule_set *rules, const struct network_target *target,
                    struct judgement *out);
+
+/* The same target by other rules. */
+void network_judge_again(struct network *network, const struct rule_set *rules, struct judgement *judgement);
 
 /* A connection to a listener on the loopback inside: the host's own port, if a rule names it by either
  * spelling. */

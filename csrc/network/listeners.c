@@ -108,7 +108,7 @@ static void dispatch(struct listener *listener, int fd, const struct sockaddr_st
     }
     uint8_t address[IP_ADDRESS_BYTES];
     uint16_t port;
-    network_address_read(&local, address, &port);
+    network_address_read((const struct sockaddr *)&local, address, &port);
     if (port == DNS_PORT && listener->kind != LISTENER_LOOPBACK) {
         dns_stream_accept(network, fd, peer);
         return;

@@ -1,8 +1,6 @@
 #include "network/network_internal.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "network/dns_server.h"
@@ -136,38 +134,6 @@ void network_close(struct network *network, network_closed_fn closed, void *data
         exposed_ports_close(network->exposed, on_exposed_closed, network);
     else
         uv_close((uv_handle_t *)&network->search_timer, on_last_timer_closed);
-}
-
-void network_address_read(const struct sockaddr_storage *from, uint8_t address[IP_ADDRESS_BYTES],
-                          uint16_t *port) {
-    memset(address, 0, IP_ADDRESS_BYTES);
-    *port = 0;
-    if (from->ss_family == AF_INET) {
-        struct sockaddr_in in;
-        memcpy(&in, from, sizeof in);
-        memset(address + 10, 0xff, 2);
-        memcpy(address + 12, &in.sin_addr, sizeof in.sin_addr);
-        *port = ntohs(in.sin_port);
-    } else if (from->ss_family == AF_INET6) {
-        struct sockaddr_in6 in6;
-        memcpy(&in6, from, sizeof in6);
-        memcpy(address, &in6.sin6_addr, IP_ADDRESS_BYTES);
-        *port = ntohs(in6.sin6_port);
-    }
-}
-
-void network_address_write(const uint8_t address[IP_ADDRESS_BYTES], uint16_t port,
-                           struct sockaddr_storage *out) {
-    memset(out, 0, sizeof *out);
-    if (ip_address_is_v4(address)) {
-        struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
-        memcpy(&in.sin_addr, address + 12, sizeof in.sin_addr);
-        memcpy(out, &in, sizeof in);
-    } else {
-        struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-        memcpy(&in6.sin6_addr, address, IP_ADDRESS_BYTES);
-        memcpy(out, &in6, sizeof in6);
-    }
 }
 
 static void on_ask(void *data, uint64_t question, const char *host, uint16_t port) {

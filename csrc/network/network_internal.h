@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <uv.h>
 
+#include "network/address.h"
 #include "network/ask_book.h"
 #include "network/asked_names.h"
 #include "network/deadlines.h"
@@ -111,6 +112,10 @@ void network_on_handle_closed(uv_handle_t *handle);
 /* One of the listeners, or files, of the start was had or not. */
 void network_started_one(struct network *network);
 
+/* Has the host's files read again, where they are not fresh. Nobody waits for it: what has changed counts
+ * from the next connection, or command, on. */
+void network_refresh_files(struct network *network);
+
 /* The run that everything comes from where there is but one; 0: there are none, or several. */
 uint32_t network_sole_run(const struct network *network);
 
@@ -120,11 +125,5 @@ void network_report(struct network *network, struct port_owner owner, const char
 
 /* After anything that may have begun or ended a question. */
 void network_arm_asks(struct network *network);
-
-/* The address of a socket's end in its 16-byte form, and its port in host order. */
-void network_address_read(const struct sockaddr_storage *from, uint8_t address[IP_ADDRESS_BYTES],
-                          uint16_t *port);
-void network_address_write(const uint8_t address[IP_ADDRESS_BYTES], uint16_t port,
-                           struct sockaddr_storage *out);
 
 #endif

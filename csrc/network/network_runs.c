@@ -64,8 +64,17 @@ void network_follow_ports(struct network *network) {
                              is_own_port, network);
 }
 
+/* The host may have another resolver now: one on the loopback is to be served inside, too. */
 static void on_files_read(void *data) {
-    network_release(data);
+    struct network *network = data;
+    if (!network->closing)
+        ports_open_resolvers(network, false);
+    network_release(network);
+}
+
+void network_refresh_files(struct network *network) {
+    if (!network->closing && host_files_refresh(&network->files, network->loop, on_files_read, network))
+        network_hold(network);
 }
 
 void network_run_started(struct network *network, uint32_t run) {
@@ -81,8 +90,7 @@ void network_run_started(struct network *network, uint32_t run) {
         network->live_capacity = capacity;
     }
     network->live_runs[network->live_count++] = run;
-    if (host_files_refresh(&network->files, network->loop, on_files_read, network))
-        network_hold(network);
+    network_refresh_files(network);
     ports_open_local(network, false);
     network_follow_ports(network);
 }

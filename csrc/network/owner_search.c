@@ -90,7 +90,7 @@ static void begin_looking(struct owner_search *search) {
 static bool is_v4(const struct sockaddr_storage *peer) {
     uint8_t address[IP_ADDRESS_BYTES];
     uint16_t port;
-    network_address_read(peer, address, &port);
+    network_address_read((const struct sockaddr *)peer, address, &port);
     return ip_address_is_v4(address);
 }
 
@@ -98,7 +98,7 @@ void owner_search_begin(struct owner_search *search, struct network *network,
                         const struct sockaddr_storage *peer, void (*found)(struct owner_search *search)) {
     uint8_t address[IP_ADDRESS_BYTES];
     *search = (struct owner_search){.network = network, .peer = *peer, .found = found};
-    network_address_read(peer, address, &search->port);
+    network_address_read((const struct sockaddr *)peer, address, &search->port);
     search->transport = is_v4(peer) ? PORT_TCP4 : PORT_TCP6;
     if (network->ports != NULL && !take(search))
         begin_looking(search);
@@ -150,7 +150,7 @@ struct port_owner owner_of_datagram(const struct network *network, const struct 
     struct port_owner owner = {0};
     uint8_t address[IP_ADDRESS_BYTES];
     uint16_t port;
-    network_address_read(peer, address, &port);
+    network_address_read((const struct sockaddr *)peer, address, &port);
     if (network->ports != NULL)
         owner = port_table_look(network->ports, is_v4(peer) ? PORT_UDP4 : PORT_UDP6, port);
     if (owner.run == 0)

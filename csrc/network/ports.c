@@ -28,16 +28,20 @@ static void open_loopback(struct network *network, enum listener_kind kind,
     listener_open(network, &request, NULL);
 }
 
-static void open_dns(struct network *network) {
-    dns_socket_open(network, AF_INET, NULL);
-    dns_socket_open(network, AF_INET6, NULL);
-    open_everywhere(network, DNS_PORT, true);
+void ports_open_resolvers(struct network *network, bool first) {
     const struct resolver_file *resolver = &network->files.resolver;
-    for (size_t i = 0; i < resolver->loopback_count; i++) {
+    for (size_t i = 0; i < resolver->loopback_count && network->mode == NETWORK_TRANSPARENT; i++) {
         int domain = ip_address_is_v4(resolver->loopback[i]) ? AF_INET : AF_INET6;
-        dns_socket_open(network, domain, resolver->loopback[i]);
-        open_loopback(network, LISTENER_RESOLVER, resolver->loopback[i], DNS_PORT, true);
+        dns_socket_open(network, domain, resolver->loopback[i], first);
+        open_loopback(network, LISTENER_RESOLVER, resolver->loopback[i], DNS_PORT, first);
     }
+}
+
+static void open_dns(struct network *network) {
+    dns_socket_open(network, AF_INET, NULL, true);
+    dns_socket_open(network, AF_INET6, NULL, true);
+    open_everywhere(network, DNS_PORT, true);
+    ports_open_resolvers(network, true);
 }
 
 void ports_open_first(struct network *network) {

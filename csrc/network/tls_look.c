@@ -6,6 +6,20 @@
 #include "network/inbound.h"
 #include "protocol/tls_hello.h"
 
+/* A client found the address in the hosts file by another name than the one that was decided. */
+static bool is_alias(const struct inbound *inbound, const struct network_target *named) {
+    struct strvec names = {0};
+    bool found = false;
+    if (!inbound->judgement.use_address || network_target_is_address(named) ||
+        network_rules_decide(inbound->rules->rules, named).verdict != NETWORK_ALLOW)
+        return false;
+    bool complete = host_files_names(&inbound->network->files, inbound->judgement.address, &names) == 0;
+    for (size_t i = 0; complete && i < names.count && !found; i++)
+        found = strcmp(names.items[i], named->name) == 0;
+    strvec_clear(&names);
+    return found;
+}
+
 /* NULL: the name is the allowed one; else why it is not, which may lie in text. */
 static const char *name_refusal(const struct inbound *inbound, const char *name, char text[320]) {
     const struct network_target *allowed = &inbound->judgement.target;
@@ -15,6 +29,8 @@ static const char *name_refusal(const struct inbound *inbound, const char *name,
             return NULL;
         if (network_target_is_address(allowed) &&
             network_rules_decide(inbound->rules->rules, &named).verdict == NETWORK_ALLOW)
+            return NULL;
+        if (is_alias(inbound, &named))
             return NULL;
     }
     snprintf(text, 320, "the TLS server name is %s", name);

@@ -5,7 +5,7 @@
 #include "network/tunnel_internal.h"
 
 /* What a side that has failed had sent before is passed on, at most so many buffers of it. */
-#define LAST_READS 64u
+#define LAST_READS 512u
 
 bool tunnel_send(struct tunnel *tunnel, enum tunnel_side to, const uint8_t *bytes, size_t size) {
     struct tunnel_direction *direction = &tunnel->from[tunnel_other(to)];
@@ -51,24 +51,54 @@ void tunnel_take(struct tunnel *tunnel, enum tunnel_side from, const uint8_t *by
         tunnel_end(tunnel, true);
 }
 
-/* How much may be read: not more than a look may keep. */
+/* How much may be read: not more than a look may keep, or than may be held. */
 static size_t room(const struct tunnel_direction *direction) {
-    if (direction->look == NULL || direction->stopped)
+    if (direction->stopped)
         return TUNNEL_COPY_SIZE;
+    if (direction->look == NULL)
+        return TUNNEL_HELD_MAX;
     size_t left = direction->hold > direction->kept.size ? direction->hold - direction->kept.size : 1;
     return left < TUNNEL_COPY_SIZE ? left : TUNNEL_COPY_SIZE;
+}
+
+/*
+ * Carries much at once: it is looked at and sent first; only what went, and what may be held, is taken out of
+ * the socket then, unread (MSG_TRUNC: tcp(7)). False: nothing came.
+ */
+static bool carry_much(struct tunnel *tunnel, enum tunnel_side from) {
+    struct tunnel_direction *direction = &tunnel->from[from];
+    struct tunnel_socket *source = &tunnel->sockets[from];
+    struct tunnel_socket *target = &tunnel->sockets[tunnel_other(from)];
+    uint8_t *bytes = tunnel->all->buffer;
+    ssize_t got = recv(source->fd, bytes, TUNNEL_COPY_SIZE, MSG_PEEK);
+    direction->much = got > (ssize_t)TUNNEL_HELD_MAX;
+    if (!direction->much)
+        return false;
+    ssize_t sent = send(target->fd, bytes, (size_t)got, MSG_NOSIGNAL);
+    target->failed = target->failed || (sent < 0 && errno != EAGAIN && errno != EINTR);
+    size_t gone = sent < 0 ? 0 : (size_t)sent;
+    size_t left = (size_t)got - gone;
+    size_t held = left < TUNNEL_HELD_MAX ? left : TUNNEL_HELD_MAX;
+    direction->carried += gone;
+    if (!tunnel_bytes_add(&direction->out, bytes + gone, held) ||
+        recv(source->fd, bytes, gone + held, MSG_TRUNC) != (ssize_t)(gone + held))
+        tunnel_end(tunnel, true);
+    return true;
 }
 
 /* Reads once. False: nothing came. */
 static bool read_side(struct tunnel *tunnel, enum tunnel_side from) {
     struct tunnel_direction *direction = &tunnel->from[from];
     struct tunnel_socket *socket = &tunnel->sockets[from];
+    if (direction->much && direction->look == NULL && !direction->stopped && carry_much(tunnel, from))
+        return true;
     ssize_t got = recv(socket->fd, tunnel->all->buffer, room(direction), 0);
     if (got < 0) {
         socket->failed = socket->failed || (errno != EAGAIN && errno != EINTR);
         return false;
     }
     direction->ended = got == 0;
+    direction->much = got == (ssize_t)TUNNEL_HELD_MAX;
     tunnel_take(tunnel, from, tunnel->all->buffer, (size_t)got);
     return got > 0;
 }

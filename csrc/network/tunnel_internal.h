@@ -12,6 +12,8 @@
 
 /* The most that one event moves: more holds the loop, and less costs a fifth of the throughput. */
 #define TUNNEL_COPY_SIZE ((size_t)256 * 1024)
+/* The most that is held for a side that does not read, of what is carried unseen. */
+#define TUNNEL_HELD_MAX ((size_t)32 * 1024)
 /* A side whose end is not waited for any more (the rest of a request that nobody wants) has so long to end.
  */
 #define TUNNEL_LINGER_MS 2000u
@@ -35,6 +37,7 @@ struct tunnel_direction {
     uint64_t carried;         /* to the other side, with the greeting */
     size_t greeting;
     uint64_t discarded;
+    bool much;    /* more came at the last read than may be held */
     bool ended;   /* the side will send no more */
     bool stopped; /* what it sends is thrown away */
     bool shut;    /* the other side was told that there is no more */

@@ -116,12 +116,8 @@ static bool has_name(const struct rule *rule, const char *name, size_t length) {
     return name[below - 1] == '.' && memcmp(name + below, rule->name, rule->length) == 0;
 }
 
-static bool is_localhost(const char *name) {
-    return strcmp(name, localhost) == 0;
-}
-
 static bool names_localhost(const struct rule *rule) {
-    return rule->kind == RULE_NAME && is_localhost(rule->name);
+    return rule->kind == RULE_NAME && strcmp(rule->name, localhost) == 0;
 }
 
 /* Whether an allowing rule names an address that has no other way in, and not just everything around it. */
@@ -162,7 +158,7 @@ static bool carries_into(const uint8_t address[IP_ADDRESS_BYTES], const struct a
 static bool denies(const struct rule *rule, const struct network_target *target, size_t length) {
     if (!network_target_is_address(target))
         return has_name(rule, target->name, length) ||
-               (rule->kind == RULE_BLOCK && is_localhost(target->name) &&
+               (rule->kind == RULE_BLOCK && network_name_is_localhost(target->name) &&
                 address_block_contains(&rule->block, loopback_v4));
     if (rule->kind == RULE_BLOCK)
         return address_block_contains(&rule->block, target->address) ||
@@ -179,6 +175,10 @@ static bool is_denied(const struct network_rules *rules, const struct network_ta
             return true;
     }
     return false;
+}
+
+bool network_rules_denies(const struct network_rules *rules, const struct network_target *target) {
+    return is_denied(rules, target, target->port);
 }
 
 /* Allowing. */
@@ -216,7 +216,9 @@ struct network_decision network_rules_decide(const struct network_rules *rules,
     if (is_denied(rules, target, target->port))
         return deny(denied_by_rule);
     bool address = network_target_is_address(target);
-    const uint8_t *special = address ? target->address : is_localhost(target->name) ? loopback_v4 : NULL;
+    const uint8_t *special = address                                   ? target->address
+                             : network_name_is_localhost(target->name) ? loopback_v4
+                                                                       : NULL;
     const char *class = special == NULL ? NULL : network_address_class(special);
     if (is_allowed(rules, target, class != NULL))
         return (struct network_decision){.verdict = NETWORK_ALLOW};

@@ -47,6 +47,9 @@ void network_target_host(const struct network_target *target, char text[DOMAIN_N
 
 bool network_target_is_address(const struct network_target *target);
 
+/* localhost, or a name below it (RFC 6761, section 6.3). The name is canonical. */
+bool network_name_is_localhost(const char *name);
+
 /* The same name or address, and port. */
 bool network_target_equal(const struct network_target *a, const struct network_target *b);
 
@@ -59,6 +62,9 @@ bool network_target_equal(const struct network_target *a, const struct network_t
  */
 struct network_decision network_rules_decide(const struct network_rules *rules,
                                              const struct network_target *target);
+
+/* Whether a denying rule has it, whatever else is allowed. */
+bool network_rules_denies(const struct network_rules *rules, const struct network_target *target);
 
 /* Whether a name (canonical, as network_target_parse leaves it) may be allowed at any port at all, by a list
  * or by asking: whether DNS answers it. *why is set where not. */

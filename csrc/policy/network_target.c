@@ -38,6 +38,11 @@ void network_target_host(const struct network_target *target, char text[DOMAIN_N
         strcpy(text, target->name);
 }
 
+bool network_name_is_localhost(const char *name) {
+    const char *last = strrchr(name, '.');
+    return strcmp(last == NULL ? name : last + 1, "localhost") == 0;
+}
+
 bool network_target_equal(const struct network_target *a, const struct network_target *b) {
     return a->port == b->port && strcmp(a->name, b->name) == 0 &&
            (!network_target_is_address(a) || memcmp(a->address, b->address, IP_ADDRESS_BYTES) == 0);

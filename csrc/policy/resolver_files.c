@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "policy/domain_pattern.h"
+#include "policy/network_rules.h"
 
 struct span {
     const char *start;
@@ -130,16 +131,38 @@ void resolver_file_clear(struct resolver_file *file) {
     *file = (struct resolver_file){0};
 }
 
+/* The address that a line begins with; the rest of it follows. */
+static bool read_hosts_address(struct span *line, uint8_t address[IP_ADDRESS_BYTES]) {
+    struct span word;
+    if (!next_word(line, "#", &word))
+        return false;
+    word = without_zone(word);
+    return ip_address_parse_v6(word.start, word.length, address) ||
+           ip_address_parse_dotted(word.start, word.length, address);
+}
+
+size_t hosts_file_shorten(char *text, size_t size) {
+    struct span rest = {text, size}, line;
+    size_t kept = 0;
+    while (next_line(&rest, &line)) {
+        uint8_t address[IP_ADDRESS_BYTES];
+        struct span whole = line;
+        if (!read_hosts_address(&line, address) || network_address_class(address) != NULL)
+            continue;
+        memmove(text + kept, whole.start, whole.length);
+        kept += whole.length;
+        if (whole.start + whole.length < text + size)
+            text[kept++] = '\n';
+    }
+    return kept;
+}
+
 int hosts_file_names(const char *text, size_t size, const uint8_t address[IP_ADDRESS_BYTES],
                      struct strvec *out) {
     struct span rest = {text, size}, line, word;
     while (next_line(&rest, &line)) {
         uint8_t found[IP_ADDRESS_BYTES];
-        if (!next_word(&line, "#", &word))
-            continue;
-        word = without_zone(word);
-        if (!ip_address_parse_v6(word.start, word.length, found) &&
-            !ip_address_parse_dotted(word.start, word.length, found))
+        if (!read_hosts_address(&line, found))
             continue;
         if (memcmp(found, address, IP_ADDRESS_BYTES) != 0)
             continue;

@@ -23,6 +23,11 @@ struct resolver_file {
 int resolver_file_parse(const char *text, size_t size, struct resolver_file *out);
 void resolver_file_clear(struct resolver_file *file);
 
+/* Takes the lines out, in place, whose address no name could open (network_address_class). The size that is
+ * left.
+ */
+size_t hosts_file_shorten(char *text, size_t size);
+
 /* The names that a hosts file gives to an address, canonical, appended to out. 0, or -1: out of memory. */
 int hosts_file_names(const char *text, size_t size, const uint8_t address[IP_ADDRESS_BYTES],
                      struct strvec *out);

@@ -104,8 +104,9 @@ static enum parse_state find_end(const uint8_t *bytes, size_t size, size_t *end)
     struct response_head head;
     if (!may_begin(bytes, looked_at))
         return PARSE_INVALID;
-    for (bool first = true; take_line(&cursor, &line); first = false) {
-        if (first && !read_status_line(line, &head))
+    /* The lines are counted as well: this is called anew for every byte that comes. */
+    for (unsigned lines = 0; take_line(&cursor, &line); lines++) {
+        if ((lines > FIELDS_MAX && line.length > 0) || (lines == 0 && !read_status_line(line, &head)))
             return PARSE_INVALID;
         *end = looked_at - cursor.left;
         if (line.length == 0)

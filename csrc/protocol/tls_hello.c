@@ -40,6 +40,19 @@ static enum tls_hello judge_other(const uint8_t *bytes, size_t size) {
     return TLS_HELLO_NOT_TLS;
 }
 
+/*
+ * A handshake's byte with a version that is none: some servers do not look at that. They want a ClientHello all
+ * the same; other protocols begin so as well (MySQL, MongoDB: a length), with something else behind it.
+ */
+static enum tls_hello judge_foreign(const uint8_t *bytes, size_t size) {
+    if (size <= RECORD_HEADER)
+        return TLS_HELLO_MORE;
+    uint8_t first = bytes[RECORD_HEADER];
+    bool empty = bytes[3] == 0 && bytes[4] == 0; /* then it is the next record's */
+    bool fits = empty ? first >= CHANGE_CIPHER_SPEC && first <= HEARTBEAT : first == CLIENT_HELLO;
+    return fits ? TLS_HELLO_MALFORMED : TLS_HELLO_NOT_TLS;
+}
+
 /* A record's header, as far as it has arrived, may be one. */
 static bool may_be_record(const struct cursor *cursor) {
     const uint8_t *header = cursor->at;
@@ -168,6 +181,8 @@ enum tls_hello tls_hello_server_name(const uint8_t *bytes, size_t size, char nam
         return TLS_HELLO_MORE;
     if (bytes[0] != HANDSHAKE)
         return judge_other(bytes, size);
+    if (size > 1 && bytes[1] != MAJOR_VERSION)
+        return judge_foreign(bytes, size);
     enum parse_state state = collect(bytes, size, &message);
     if (state != PARSE_DONE)
         return state == PARSE_MORE ? TLS_HELLO_MORE : TLS_HELLO_MALFORMED;

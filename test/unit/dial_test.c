@@ -2,9 +2,10 @@
 #include "network/dial.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include "looping.h"
-#include "network/dial_address.h"
+#include "network/address.h"
 #include "network/dial_internal.h"
 #include "protocol/http_response.h"
 #include "small_world.h"
@@ -38,6 +39,10 @@ void network_target_host(const struct network_target *target, char text[DOMAIN_N
     char address[IP_ADDRESS_TEXT];
     ip_address_format(target->address, address);
     snprintf(text, DOMAIN_NAME_MAX + 1, "%s", target->name[0] != '\0' ? target->name : address);
+}
+
+bool network_name_is_localhost(const char *name) {
+    return strcmp(name, "localhost") == 0;
 }
 
 bool upstream_proxy_excepts(const struct upstream_proxy *proxy, const struct network_target *target) {
@@ -190,6 +195,8 @@ static void refusals(void) {
         {"64:ff9b::192.0.2.55", "an address of this host"},
         {"2002:c000:237::1", "an address of this host"},
         {"::192.0.2.55", "an address of this host"},
+        {"::ffff:0:192.0.2.55", "an address of this host"},
+        {"64:ff9b:1::192.0.2.55", "an address of this host"},
         {"64:ff9b::192.0.2.56", NULL},
         {"192.0.2.56", NULL},
         {"2001:db8::1", NULL},
@@ -455,6 +462,18 @@ static void upstream_failures(void) {
     upstream_is_excepted = false;
 }
 
+/* Nothing was refused then: it is our own lack. */
+static void no_descriptors(void) {
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = limit.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    struct dialed dialed = dial(to_address("192.0.2.56", 80));
+    setrlimit(RLIMIT_NOFILE, &limit);
+    is_int(dialed.result, DIAL_BROKEN, "without descriptors an address is not refused, it is not dialed");
+    is_str(dialed.text, "an address that cannot be checked", "with the reason");
+}
+
 int main(void) {
     pthread_t thread;
     if (!ok(world_begin(), "there is a network of the test's own"))
@@ -468,6 +487,7 @@ int main(void) {
     cancels();
     upstream();
     upstream_failures();
+    no_descriptors();
     ok(loop_end(), "nothing is left on the loop");
     world_resolve_end(&resolver, thread);
     return done_testing();

@@ -185,6 +185,7 @@ static void test_bounds(void) {
         at += (size_t)sprintf(many + at, "a:\r\n");
     sprintf(many + at, "\r\n");
     is_int(state_of(many, strlen(many)), PARSE_INVALID, "more fields than can be looked at are refused");
+    is_int(state_of(many, strlen(many) - 2), PARSE_INVALID, "and that before the head is whole");
 }
 
 /* --- an upstream proxy's reply --- */

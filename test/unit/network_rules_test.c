@@ -99,6 +99,10 @@ static const struct {
     {"*", "", "", "192.0.2.7", 443, NOT_LISTED, false},
     {"*", "", "", "2001:db8::7", 443, NOT_LISTED, false},
     {"*", "", "", "localhost", 443, LOOPBACK, false},
+    {"*,*.localhost", "", "", "app.localhost", 443, LOOPBACK, false},
+    {"app.localhost", "", "", "app.localhost", 443, LOOPBACK, false},
+    {"localhost:5432", "", "", "a.b.localhost", 5432, ALLOWED, false},
+    {"*", "", "", "notlocalhost", 443, ALLOWED, false},
     /* ports */
     {"example.com:443", "", "", "example.com", 443, ALLOWED, false},
     {"example.com:443", "", "", "example.com", 80, NOT_NAMED, false},

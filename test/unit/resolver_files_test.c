@@ -60,6 +60,18 @@ static const struct {
     {"", "192.0.2.7", ""},
 };
 
+/* What is left of a file for those who look for an address. */
+static const struct {
+    const char *text, *left;
+} shortened[] = {
+    {"", ""},
+    {"# nothing\n\n", ""},
+    {"127.0.0.1 localhost\n::1 localhost\n192.0.2.7 a # b\n", "192.0.2.7 a # b\n"},
+    {"192.0.2.7 a\n0.0.0.0 ads.example.net\n2001:db8::7 b", "192.0.2.7 a\n2001:db8::7 b"},
+    {"bad a\n192.0.2.7 a\nfe80::7%eth0 b\n", "192.0.2.7 a\n"},
+    {"10.0.0.7\n", "10.0.0.7\n"},
+};
+
 static void joined(const struct strvec *vec, char *out) {
     *out = '\0';
     for (size_t i = 0; i < vec->count; i++)
@@ -122,11 +134,23 @@ static void bytes_are_bytes(void) {
     resolver_file_clear(&file);
 }
 
+static void shortens(const char *text, const char *left) {
+    char *copy = exact_copy(text);
+    size_t size = hosts_file_shorten(copy, strlen(text));
+    if (!ok(size == strlen(left) && memcmp(copy, left, size) == 0,
+            "what no name can open is taken out of a hosts file"))
+        diag("file", text);
+    free(copy);
+}
+
 int main(void) {
     for (size_t i = 0; i < sizeof resolvers / sizeof resolvers[0]; i++)
         reads_resolvers(resolvers[i].text, resolvers[i].loopback, resolvers[i].search);
     for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++)
         reads_hosts(hosts[i].text, hosts[i].address, hosts[i].names);
+    for (size_t i = 0; i < sizeof shortened / sizeof shortened[0]; i++)
+        shortens(shortened[i].text, shortened[i].left);
+    is_int((long long)hosts_file_shorten(NULL, 0), 0, "nothing is as short as it gets");
     bytes_are_bytes();
     return done_testing();
 }

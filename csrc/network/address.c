@@ -1,12 +1,12 @@
-#include "network/dial_address.h"
+#include "network/address.h"
 
 #include <netinet/in.h>
 #include <string.h>
 
 #define V4_OFFSET 12
 
-socklen_t dial_address_to(const uint8_t address[IP_ADDRESS_BYTES], uint16_t port,
-                          struct sockaddr_storage *out) {
+socklen_t network_address_write(const uint8_t address[IP_ADDRESS_BYTES], uint16_t port,
+                                struct sockaddr_storage *out) {
     memset(out, 0, sizeof *out);
     if (ip_address_is_v4(address)) {
         struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -20,16 +20,19 @@ socklen_t dial_address_to(const uint8_t address[IP_ADDRESS_BYTES], uint16_t port
     return sizeof v6;
 }
 
-void dial_address_from(const struct sockaddr *from, uint8_t address[IP_ADDRESS_BYTES]) {
+void network_address_read(const struct sockaddr *from, uint8_t address[IP_ADDRESS_BYTES], uint16_t *port) {
     memset(address, 0, IP_ADDRESS_BYTES);
+    *port = 0;
     if (from->sa_family == AF_INET) {
         struct sockaddr_in v4;
         memcpy(&v4, from, sizeof v4);
         address[10] = address[11] = 0xff;
         memcpy(address + V4_OFFSET, &v4.sin_addr, sizeof v4.sin_addr);
+        *port = ntohs(v4.sin_port);
     } else if (from->sa_family == AF_INET6) {
         struct sockaddr_in6 v6;
         memcpy(&v6, from, sizeof v6);
-        memcpy(address, &v6.sin6_addr, sizeof v6.sin6_addr);
+        memcpy(address, &v6.sin6_addr, IP_ADDRESS_BYTES);
+        *port = ntohs(v6.sin6_port);
     }
 }
