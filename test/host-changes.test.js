@@ -9,7 +9,7 @@ const { setTimeout: sleep } = require('node:timers/promises');
 const { makePlace, startSandbox } = require('./helpers/attack');
 const { eventually } = require('./helpers/processes');
 const { startProgram } = require('./helpers/program');
-const { childrenOf } = require('./helpers/sandbox');
+const { childrenOf, processesOfRuns } = require('./helpers/sandbox');
 
 /** Milliseconds for which a new file may be open, and for which it never is even where the host is overloaded. */
 const WINDOW = 50;
@@ -326,7 +326,7 @@ t.test('a replaced file in every one of ten commands, and nothing is left of it 
   const before = descriptors();
   await closedAfter(t, place, () => replace(place.key), 'ten commands');
   t.ok(agents.length > 0);
-  t.ok(await eventually(() => agents.every((pid) => childrenOf(pid).length === 0)), 'no process is left');
+  t.ok(await eventually(() => agents.every((pid) => processesOfRuns(pid).length === 0)), 'no process is left');
   t.ok(await eventually(() => descriptors().every((count, i) => count <= before[i])), 'no descriptor');
   t.equal(fs.readFileSync('/proc/self/mountinfo', 'utf8'), mounts, 'no mount');
 });

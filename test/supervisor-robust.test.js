@@ -8,7 +8,7 @@ const { LocalMachine } = require('..');
 const { compile, resultsOf } = require('./helpers/attack');
 const { blockLoop, eventually, isAlive } = require('./helpers/processes');
 const { runProgram, startProgram } = require('./helpers/program');
-const { childrenOf, processesWith, scratchFolder, startMachine, uniqueDuration } = require('./helpers/sandbox');
+const { childrenOf, processesOfRuns, processesWith, scratchFolder, startMachine, uniqueDuration } = require('./helpers/sandbox');
 const { blockOf, collectViolations, outsideOf } = require('./helpers/violations');
 
 const IS_ROOT = process.getuid?.() === 0;
@@ -64,7 +64,7 @@ t.test('while a command floods its supervisor', async (t) => {
   const { sandbox, machine, agent, program, outside, workspace } = await startWith(t, 'threads');
   const other = sandbox.machine(path.join(path.dirname(workspace), 'outside'));
   await other.run(['true']);
-  t.ok(await eventually(() => childrenOf(agent).length === 0));
+  t.ok(await eventually(() => processesOfRuns(agent).length === 0));
   await new Promise((resolve) => setTimeout(resolve, 50));
   const before = [openFiles(process.pid), openFiles(agent), 0];
   const floods = {
@@ -80,7 +80,7 @@ t.test('while a command floods its supervisor', async (t) => {
       const delays = [];
       const running = machine.run(argv).finally(() => (over = true));
       while (!over) {
-        largest = Math.max(largest, ...childrenOf(agent).map(residentOf));
+        largest = Math.max(largest, ...processesOfRuns(agent).map(residentOf));
         const start = Date.now();
         t.match(await other.run(['true']), { exitCode: 0, stderr: '' });
         delays.push(Date.now() - start);
@@ -96,14 +96,14 @@ t.test('while a command floods its supervisor', async (t) => {
     });
   }
   t.test('and after it nothing is left', async (t) => {
-    t.ok(await eventually(() => String([openFiles(process.pid), openFiles(agent), childrenOf(agent).length]) === String(before)));
+    t.ok(await eventually(() => String([openFiles(process.pid), openFiles(agent), processesOfRuns(agent).length]) === String(before)));
   });
 });
 
 t.test('a command at the limit of its processes is answered, stopped, and leaves nothing', async (t) => {
   const { machine, outside, agent } = await startWith(t, 'threads');
   const duration = uniqueDuration();
-  const before = childrenOf(agent).length;
+  const before = processesOfRuns(agent).length;
   const script = `
 import os, resource, sys
 resource.setrlimit(resource.RLIMIT_NPROC, (200, 200))
@@ -131,7 +131,7 @@ while True: os.wait()`;
   t.match(stdout, IS_ROOT ? /made/ : /unavailable\nmade/);
   t.equal(exitCode, 128 + 15);
   t.same(processesWith(duration), []);
-  t.ok(await eventually(() => childrenOf(agent).length === before));
+  t.ok(await eventually(() => processesOfRuns(agent).length === before));
 });
 
 /** The threads of this user's processes, which a limit of processes counts. */
@@ -257,7 +257,7 @@ t.test('with fifty processes in the middle of calls', async (t) => {
       await isUp;
       await new Promise((resolve) => setTimeout(resolve, 100));
       t.equal(processesWith(duration).length, 51);
-      const chain = childrenOf(agent);
+      const chain = processesOfRuns(agent);
       const supervisor = chain.find((pid) => !fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--args'));
       kill({ sandbox, agent, supervisor });
       await rejected;
@@ -285,7 +285,7 @@ t.test('Node that is stopped and killed while events are in the pipe takes every
     if (stopped) await new Promise((resolve) => setTimeout(resolve, 300));
     node.child.kill('SIGKILL');
     await node.ended;
-    t.ok(chain.length >= 3);
+    t.ok(chain.length >= 4);
     t.ok(await eventually(() => !chain.some(isAlive)));
   }
 });

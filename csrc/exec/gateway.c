@@ -45,15 +45,18 @@ static int take_descriptors(const struct gateway *gateway) {
     return (int)syscall(SYS_close_range, gateway->outer >= 0 ? FD_FIRST_FREE + 0u : FD_OUTER + 0u, ~0u, 0u);
 }
 
-/* Not dumpable: a command that sees this process in the outer /proc must not reach its sockets through it. */
+/*
+ * Not dumpable: a command that sees this process in the outer /proc must not reach its sockets through it. A
+ * name of its own, to be told from the supervisors.
+ */
 static int set_up_process(const struct gateway *gateway) {
     sigset_t none;
     sigemptyset(&none);
     for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
         signal(ignored[i], SIG_IGN);
     if (take_descriptors(gateway) != 0 || capabilities_keep(KEPT_CAPABILITIES) != 0 ||
-        prctl(PR_SET_DUMPABLE, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
-        getppid() != gateway->agent)
+        prctl(PR_SET_NAME, "os-sandbox-gate") != 0 || prctl(PR_SET_DUMPABLE, 0) != 0 ||
+        prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != gateway->agent)
         return -1;
     return sigprocmask(SIG_SETMASK, &none, NULL);
 }

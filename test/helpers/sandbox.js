@@ -78,9 +78,19 @@ function childrenOf(pid) {
   return pids.map(Number).filter((other) => parentOf(other) === pid);
 }
 
+/**
+ * The processes of an agent's runs: its children but for the gateway, which is there as long as the agent.
+ * @param {number} agent
+ * @returns {number[]}
+ */
+function processesOfRuns(agent) {
+  return childrenOf(agent).filter((pid) => readProc(String(pid), 'comm') !== 'os-sandbox-gate\n');
+}
+
 module.exports = {
   childrenOf,
   parentOf,
+  processesOfRuns,
   processesWith,
   scratchFolder,
   startMachine,

@@ -28,16 +28,31 @@ static inline void plan(unsigned count) {
     printf("1..%u\n", count);
 }
 
+/* A name without what TAP reads as more than a name: control characters, escapes, the start of a directive.
+ */
+static inline void put_name(const char *name) {
+    for (const char *c = name; *c != '\0'; c++) {
+        if ((unsigned char)*c < ' ' || *c == '\x7f')
+            printf("?%02x", (unsigned)*c);
+        else if (*c == '\\' || *c == '#')
+            printf("\\%c", *c);
+        else
+            putchar(*c);
+    }
+}
+
 /* One check with a printf-style name, a sentence about behaviour. Returns whether it passed. */
 static inline __attribute__((format(printf, 2, 3))) bool ok(bool passed, const char *format, ...) {
     va_list args;
     va_start(args, format);
     tap_state.run++;
     tap_state.failed += passed ? 0 : 1;
-    printf("%s %u - ", passed ? "ok" : "not ok", tap_state.run);
-    vprintf(format, args);
-    putchar('\n');
+    char name[1024];
+    vsnprintf(name, sizeof name, format, args);
     va_end(args);
+    printf("%s %u - ", passed ? "ok" : "not ok", tap_state.run);
+    put_name(name);
+    putchar('\n');
     fflush(stdout);
     return passed;
 }
