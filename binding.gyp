@@ -19,8 +19,9 @@
             'csrc/exec/port_table.c',
           ],
           'libraries': ['<!@(node scripts/jansson.js)'],
-          # A name that node exports too must never bind to node's copy, and a missing symbol must fail at load.
-          'ldflags': ['-Wl,--exclude-libs,ALL', '-Wl,-z,now', '-Wl,-z,relro'],
+          # A name that node exports too must never bind to node's copy, and a missing symbol must fail at load. It stays
+          # loaded when the worker that loaded it ends: a look-up that nobody waits for may still be in its code.
+          'ldflags': ['-Wl,--exclude-libs,ALL', '-Wl,-z,now', '-Wl,-z,relro', '-Wl,-z,nodelete'],
         }],
       ],
     },

@@ -2,6 +2,7 @@
 // What a sandboxed machine allows and what it refuses, shown with real commands. Exits 1 if one line is not so.
 
 const fs = require('node:fs');
+const http = require('node:http');
 const net = require('node:net');
 const path = require('node:path');
 const { OsSandbox } = require('..');
@@ -93,6 +94,30 @@ async function showNetwork(machine) {
   }
 }
 
+/** Asks the proxy that a command finds in its environment, and prints the status and what came. @param {string} url */
+const getScript = (url) => `
+  const { hostname, port } = new URL(process.env.http_proxy);
+  require('http').get({ hostname, port, path: '${url}', headers: { host: '${new URL(url).host}' } }, (reply) => {
+    process.stdout.write(reply.statusCode + ' ');
+    reply.pipe(process.stdout);
+  });`;
+
+async function showRules(sandbox, machine) {
+  const server = http.createServer((_, response) => response.end('hello'));
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
+  const allowed = `localhost:${/** @type {any} */ (server.address()).port}`;
+  await sandbox.updateNetwork({ allowedDomains: [allowed] });
+  const get = (host) => machine.run([process.execPath, '-e', getScript(`http://${host}/`)]);
+  try {
+    const reached = await get(allowed);
+    report(reached.stdout === '200 hello', `reach the host's ${allowed} by a rule`, reached.stdout);
+    const { stdout, stderr } = await get('www.example.com');
+    reportDenied(stdout.startsWith('403 '), 'reach www.example.com without one', stdout.split('\n')[0], parts(stderr).denials);
+  } finally {
+    server.close();
+  }
+}
+
 async function showExitCodes(machine) {
   const cases = [
     { argv: ['true'], code: 0, what: 'a command that succeeds' },
@@ -130,6 +155,7 @@ async function main() {
     const { guarantees } = sandbox.status;
     await showFiles(machine, places, guarantees?.violations === 'reported');
     await showNetwork(machine);
+    if (guarantees?.capture !== 'none') await showRules(sandbox, machine);
     if (guarantees?.unixSockets === 'enforced') await showUnixSockets(machine, places);
     await showExitCodes(machine);
   } finally {

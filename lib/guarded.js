@@ -1,5 +1,15 @@
 'use strict';
 
+/** What was thrown, whatever that is: not everything can be made a string. @param {any} error */
+function wordsOf(error) {
+  try {
+    const { message, stack } = error instanceof Error ? error : new Error(String(error));
+    return { message: `${message}`, detail: `${stack}` };
+  } catch {
+    return { message: 'with what cannot be printed', detail: '' };
+  }
+}
+
 /**
  * Says once, as a process warning, that a caller's function failed.
  * @param {string} name what the warning calls it
@@ -10,8 +20,8 @@ function warnerOf(name) {
   return (error) => {
     if (warned) return;
     warned = true;
-    const { message, stack } = error instanceof Error ? error : new Error(String(error));
-    process.emitWarning(`${name} failed: ${message}`, { type: 'OsSandboxWarning', detail: stack });
+    const { message, detail } = wordsOf(error);
+    process.emitWarning(`${name} failed: ${message}`, { type: 'OsSandboxWarning', detail });
   };
 }
 

@@ -221,7 +221,7 @@ class Session {
     const hostPort = await new Promise((resolve) => {
       if (!this.#addon.exposePort(this.#handle, port, resolve)) resolve(0);
     });
-    return hostPort === 0 ? undefined : `http://127.0.0.1:${hostPort}`;
+    return hostPort === 0 || this.disposed ? undefined : `http://127.0.0.1:${hostPort}`;
   }
 }
 

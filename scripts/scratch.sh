@@ -13,8 +13,8 @@ copy_checkout() {
 
 # The tests of the addon and the helper, but for those that measure memory and descriptors, or give a program of
 # their own the place of one of ours.
-addon_tests=(denials files lifecycle options run run-process run-stop runtime smoke supervisor unix-sockets violations
-    workers)
+addon_tests=(denials files lifecycle network-api network-asking network-lifecycle network-ports options run run-process
+    run-stop runtime smoke supervisor unix-sockets violations workers)
 # And what depends on the version of Node without them.
 # shellcheck disable=SC2034 # for the script that sources this
 node_tests=("${addon_tests[@]}" clients-node crash degrade entries local-machine local-stop machine-files violation-log)

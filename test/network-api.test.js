@@ -98,6 +98,7 @@ const ANSWERS = [
   ['nothing', () => {}, false],
   ['a promise that is rejected', () => Promise.reject(new Error('rejected')), false],
   ['an exception', () => { throw new Error('thrown'); }, false],
+  ['an exception that cannot be printed', () => { throw Object.create(null); }, false],
 ];
 
 t.test('a question is answered by true and by nothing else', async (t) => {
@@ -119,7 +120,7 @@ t.test('a question is answered by true and by nothing else', async (t) => {
     t.equal(linesOf(result).includes('deny network-outbound asked.example.com:81 (refused by network.onAskHost) (×2)'), !allows, result.stderr);
   }
   await new Promise((resolve) => setImmediate(resolve));
-  t.same(warnings.sort(), ['onAskHost failed: rejected', 'onAskHost failed: thrown'], 'a failure becomes a warning');
+  t.same(warnings.sort(), ['onAskHost failed: rejected', 'onAskHost failed: thrown', 'onAskHost failed: with what cannot be printed'], 'a failure becomes a warning');
 });
 
 t.test('onAskHost is called in the async context in which it was given', async (t) => {
@@ -227,7 +228,9 @@ t.test('a sandbox that is off takes rules that make sense, and has none', async 
 t.test('after dispose there is no network to change, nor a port', async (t) => {
   const { sandbox, machine } = await startMachine(t);
   const url = await machine.exposedPortUrl(8080);
+  const late = machine.exposedPortUrl(8081);
   await sandbox.dispose();
+  t.equal(await late, undefined);
   await t.rejects(sandbox.updateNetwork({}), { message: /^os-sandbox: the sandbox was disposed/ });
   t.equal(await machine.exposedPortUrl(8080), undefined);
   await t.rejects(fetch(/** @type {string} */ (url)), 'and the one that was open is closed');

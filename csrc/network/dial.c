@@ -1,6 +1,5 @@
 #include "network/dial.h"
 
-#include <netdb.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +31,9 @@ static void stop(struct dial *dial) {
     dial->over = true;
     dial_race_stop(dial);
     dial_connect_stop(dial);
-    if (dial->looking)
-        uv_cancel((uv_req_t *)&dial->lookup); /* fails where it runs already: then it is not listened to */
+    if (dial->lookup != NULL)
+        lookup_cancel(dial->lookup);
+    dial->lookup = NULL;
     uv_close((uv_handle_t *)&dial->deadline, on_timer_closed);
     uv_close((uv_handle_t *)&dial->step, on_timer_closed);
 }
@@ -99,13 +99,13 @@ static void resolved(struct dial *dial, const struct refused *refused) {
     }
 }
 
-static void on_looked_up(uv_getaddrinfo_t *request, int status, struct addrinfo *found) {
-    struct dial *dial = request->data;
-    dial->looking = false;
-    if (!dial->over && status != 0) {
+static void on_looked_up(void *data, int status, const struct addrinfo *found) {
+    struct dial *dial = data;
+    dial->lookup = NULL;
+    if (status != 0) {
         dial_finish(dial, dial->upstream ? DIAL_UPSTREAM : DIAL_NOT_FOUND, -1, "%sno address: %s",
-                    dial->upstream ? "the upstream proxy has " : "", uv_strerror(status));
-    } else if (!dial->over) {
+                    dial->upstream ? "the upstream proxy has " : "", gai_strerror(status));
+    } else {
         struct refused refused = {0};
         unsigned looked_at = 0; /* an answer may have thousands, and each costs a moment */
         for (const struct addrinfo *one = found; one != NULL && looked_at < LOOKED_AT_MAX;
@@ -119,23 +119,25 @@ static void on_looked_up(uv_getaddrinfo_t *request, int status, struct addrinfo 
         }
         resolved(dial, &refused);
     }
-    uv_freeaddrinfo(found);
-    dial_gone(dial);
+}
+
+static void on_lookup_gone(void *data) {
+    dial_gone(data);
 }
 
 static void look_up(struct dial *dial, const char *name) {
-    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     char text[DOMAIN_NAME_MAX + 2];
     snprintf(text, sizeof text, "%s%s", name, dial->request.absolute && !dial->upstream ? "." : "");
-    dial->lookup.data = dial;
-    int status = uv_getaddrinfo(dial->loop, &dial->lookup, on_looked_up, text, NULL, &hints);
-    if (status != 0) {
-        dial_finish(dial, status == UV_ENOMEM ? DIAL_BROKEN : DIAL_NOT_FOUND, -1, "no address: %s",
-                    uv_strerror(status));
-        return;
-    }
-    dial->looking = true;
-    dial->open++;
+    const struct lookup_hooks hooks = {.answered = on_looked_up, .gone = on_lookup_gone, .data = dial};
+    struct lookups *shared = dial->account == NULL ? NULL : dial->account->lookups;
+    struct lookups *own = shared == NULL ? lookups_new() : NULL;
+    struct lookups *all = shared == NULL ? own : shared;
+    dial->lookup = all == NULL ? NULL : lookup_start(all, dial->loop, text, &hooks);
+    lookups_release(own);
+    if (dial->lookup == NULL)
+        dial_finish(dial, DIAL_BROKEN, -1, "no memory, or no thread, to look a name up");
+    else
+        dial->open++;
 }
 
 /* This host's own loopback, which no resolver is asked for (RFC 6761, section 6.3). */

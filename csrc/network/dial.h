@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "network/lookup.h"
 #include "policy/network_rules.h"
 #include "policy/upstream_proxy.h"
 
@@ -46,9 +47,8 @@ struct dial;
 struct dial *dial_start(uv_loop_t *loop, const struct dial_request *request, dial_done_fn done, void *data);
 
 /*
- * Nothing is called any more. Its handles close by themselves: the account tells when all are gone. A look-up
- * that the resolver has begun goes on until it answers, and holds the loop. Harmless from inside done, and
- * not allowed after it.
+ * Nothing is called any more. Its handles close by themselves: the account tells when all are gone. Harmless
+ * from inside done, and not allowed after it.
  */
 void dial_cancel(struct dial *dial);
 
@@ -58,6 +58,7 @@ void dial_cancel(struct dial *dial);
  */
 struct dial_account {
     unsigned open;
+    struct lookups *lookups; /* by which they look names up; NULL: each by its own */
     void (*idle)(void *data);
     void *data;
 };

@@ -34,9 +34,8 @@ struct dial {
     bool over;     /* done was called, or nobody wants to hear any more */
     bool upstream; /* what is dialed is the upstream proxy */
     uv_timer_t deadline;
-    uv_timer_t step; /* begins, and later starts the next attempt */
-    uv_getaddrinfo_t lookup;
-    bool looking;
+    uv_timer_t step;       /* begins, and later starts the next attempt */
+    struct lookup *lookup; /* NULL: none is going on */
 
     uint16_t port;
     struct dial_addresses addresses;

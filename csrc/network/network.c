@@ -29,6 +29,7 @@ void network_free(struct network *network) {
         port_table_unmap(network->ports);
     name_pool_free(network->names);
     ask_book_free(network->asks);
+    lookups_release(network->dials.lookups);
     free(network->live_runs);
     free(network);
 }

@@ -93,8 +93,9 @@ static int make_parts(struct network *network, const struct network_config *conf
     network->rules = rule_set_new(&config->options->network);
     network->names = name_pool_new(NAME_POOL_MAX, (uint32_t)(uv_hrtime() ^ (uintptr_t)network));
     network->asks = network_ask_book(network);
-    if (network->rules == NULL || network->names == NULL || network->asks == NULL ||
-        copy_upstream(network, config->upstream) != 0)
+    network->dials.lookups = lookups_new();
+    if (network->rules == NULL || network->dials.lookups == NULL || network->names == NULL ||
+        network->asks == NULL || copy_upstream(network, config->upstream) != 0)
         return error_memory(err);
     if (config->ports < 0)
         return 0;

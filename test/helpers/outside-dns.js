@@ -32,6 +32,9 @@ function questionOf(message) {
   return { name: labels.join('.').toLowerCase(), type: TYPES[type] ?? String(type), end: at + 5 };
 }
 
+/** Below this nothing is answered. */
+const SILENT = 'silent.example.com';
+
 class NameServer {
   /** @type {Map<string, string[][]>} */
   #own = new Map();
@@ -97,8 +100,10 @@ class NameServer {
     const udp = dgram.createSocket({ type: 'udp6', ipv6Only: true });
     const udp4 = dgram.createSocket('udp4');
     // From one socket for each address: an answer must come from the address that was asked.
-    udp4.on('message', (query, from) => udp4.send(this.#answer(query, 'udp'), from.port, from.address));
-    udp.on('message', (query, from) => udp.send(this.#answer(query, 'udp'), from.port, from.address));
+    for (const socket of [udp4, udp])
+      socket.on('message', (query, from) => {
+        if (!questionOf(query).name.endsWith(SILENT)) socket.send(this.#answer(query, 'udp'), from.port, from.address);
+      });
     await Promise.all([
       once(udp4.bind(53, '192.0.2.53'), 'listening'),
       once(udp.bind(53, '2001:db8::53'), 'listening'),
