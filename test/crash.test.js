@@ -116,6 +116,33 @@ t.test('a process of a run that is killed', async (t) => {
     }
   });
 
+  t.test('gateway: runs go on, what is not open yet is refused, and the status tells', async (t) => {
+    const body = `
+      const sandbox = await OsSandbox.start({ network: { onAskHost: async () => false } });
+      const machine = sandbox.machine(process.argv[1]);
+      const connect = (port) => machine.run(['bash', '-c', 'exec 9<>/dev/tcp/192.0.2.1/' + port + ' && echo connected']);
+      say(await connect(4444));
+      await require('node:events').once(process.stdin, 'data');
+      for (const port of [80, 4444, 5555]) say(await connect(port));
+      say({ ...sandbox.status, exposed: (await machine.exposedPortUrl(8080)) ?? 'none' });
+      await sandbox.dispose();
+      process.stdin.destroy();`;
+    const before = mounts();
+    const program = startProgram(t, body, { args: [scratchFolder(t)] });
+    t.match(await program.next(), { stdout: 'connected\n', exitCode: 0 });
+    const [agent] = childrenOf(program.pid);
+    const gateway = Math.min(...childrenOf(agent));
+    process.kill(gateway, 'SIGKILL');
+    t.ok(await eventually(() => !isAlive(gateway)));
+    program.child.stdin.write('go on\n');
+    for (let i = 0; i < 2; i++) t.match(await program.next(), { stdout: 'connected\n', exitCode: 0 });
+    t.match(await program.next(), { stdout: '', stderr: /\ndeny network-outbound 192\.0\.2\.1:5555 \(no network in the sandbox\)\n/, exitCode: 1 });
+    t.match(await program.next(), { enabled: true, warnings: [/gateway process ended/], exposed: 'none' });
+    t.match(await program.ended, { code: 0, signal: null, stderr: '' });
+    t.notOk(isAlive(agent));
+    t.equal(mounts(), before);
+  });
+
   t.test('Node: nothing is left', async (t) => {
     const runner = startRunner(t);
     t.match(await runner.next(), { enabled: true });

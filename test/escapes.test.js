@@ -435,7 +435,12 @@ time.sleep(300)"`,
 
 t.test('a command that takes all it can get is stopped, and others start beside it and after it', async (t) => {
   const { workspace } = makePlace(t);
-  const machine = (await startSandbox(t)).machine(workspace);
+  // Who may be asked for has listeners, each made when it is needed; nothing goes out.
+  const network = { onAskHost: async () => false };
+  const machine = (await startSandbox(t, { network })).machine(workspace);
+  const other = (await startSandbox(t, { network })).machine(workspace);
+  let port = 10000;
+  const connect = () => `(exec 9<>/dev/tcp/192.0.2.1/${port++}) && echo connected`;
   machine.sigtermGraceMs = 200;
   for (const [what, hog] of Object.entries(HOGS)) {
     const controller = new AbortController();
@@ -446,6 +451,7 @@ t.test('a command that takes all it can get is stopped, and others start beside 
     });
     t.match(first, /^full/, what);
     t.match(await bash(machine, 'echo beside'), { stdout: 'beside\n', exitCode: 0 }, `beside: ${what}`);
+    for (const one of [machine, other]) t.match(await bash(one, connect()), { stdout: 'connected\n', exitCode: 0 }, `to a new port, beside: ${what}`);
     controller.abort();
     const ended = await running.catch((error) => error);
     t.ok(ended.terminated || /^os-sandbox: /.test(ended.message), `stopped: ${what}`);

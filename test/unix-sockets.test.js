@@ -3,7 +3,11 @@
 // attacks are real; whether they were reached is asked of the services.
 
 const t = require('tap');
+const { spawn } = require('node:child_process');
+const dgram = require('node:dgram');
+const { once } = require('node:events');
 const fs = require('node:fs');
+const net = require('node:net');
 const path = require('node:path');
 const { bash, compile, quote, startSandbox, successes, withoutSandbox } = require('./helpers/attack');
 const { eventually } = require('./helpers/processes');
@@ -339,6 +343,69 @@ tmux list-sessions -F '#{session_name}'`;
     t.match(result, { stdout: 'inner-key\n1\ninner\n', exitCode: 0 });
     t.same(blockOf(result.stderr), []);
   });
+});
+
+t.test('sockets of the host that an allowed one hands over lead nowhere but where they are connected', async (t) => {
+  const { machine, folder } = await start(t, (folder) => ({ network: { allowUnixSockets: [`${folder}/given`] } }));
+  const fixture = path.join(__dirname, 'fixtures', 'given_sockets.py');
+  const copy = path.join(folder, 'given_sockets.py');
+  fs.copyFileSync(fixture, copy);
+  const socket = path.join(folder, 'given');
+  const program = spawn('python3', [copy, 'serve', socket], { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.teardown(() => program.kill('SIGKILL'));
+  await once(program.stdout, 'data');
+  const hits = [];
+  const stream = net.createServer((client) => hits.push('stream') && client.destroy());
+  await once(stream.listen(0, '127.0.0.1'), 'listening');
+  const { port } = stream.address();
+  const datagrams = dgram.createSocket('udp4').on('message', () => hits.push('datagram'));
+  datagrams.bind(port, '127.0.0.1');
+  await once(datagrams, 'listening');
+  t.teardown(() => [stream, datagrams].forEach((server) => server.close()));
+  const use = ['python3', copy, 'use', socket, String(port)];
+  const { stdout, stderr } = await machine.run(use);
+  const refused = ['fast open', 'stream', 'stream6', 'sendto', 'sendmsg', 'datagram', 'abstract', 'abstract stream', 'bind', 'listen'];
+  t.same(stdout.trim().split('\n'), ['connected: still connected', ...refused.map((name) => `${name}: EACCES`)], stderr);
+  t.ok(linesOf(stderr).includes(`deny network-outbound 127.0.0.1:${port} (no network in the sandbox)`), stderr);
+  t.same(hits, []);
+  t.equal(successes(await withoutSandbox(folder).run(use)).length, 9, 'without a sandbox they get out');
+  t.same([...new Set(hits)].sort(), ['datagram', 'stream']);
+});
+
+t.test('a message with a descriptor waits for room, as without a sandbox', async (t) => {
+  const { machine, folder } = await start(t);
+  const script = `
+import array, os, signal, socket, struct, threading, time
+passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0]))]
+def fill(one):
+    count = 0
+    try:
+        while True: count += one.sendmsg([bytes(1000)], passed, socket.MSG_DONTWAIT) > 0
+    except BlockingIOError: return count
+def drain(other, count):
+    time.sleep(0.1)
+    for _ in range(count):
+        for fd in socket.recv_fds(other, 1000, 1)[1]: os.close(fd)
+def attempt(one):
+    started = time.monotonic()
+    try: result = one.sendmsg([b'last'], passed)
+    except (OSError, TimeoutError) as error: result = type(error).__name__
+    print(result, time.monotonic() - started > 0.05)
+def alarm(*_): raise TimeoutError
+signal.signal(signal.SIGALRM, alarm)
+for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
+    one, other = socket.socketpair(socket.AF_UNIX, kind)
+    reader = threading.Thread(target=drain, args=(other, fill(one)))
+    reader.start()
+    attempt(one)
+    reader.join()
+    fill(one)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    attempt(one)
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack('ll', 0, 100000))
+    attempt(one)`;
+  const wanted = { stdout: '4 True\nTimeoutError True\nBlockingIOError True\n'.repeat(3), stderr: '', exitCode: 0 };
+  for (const one of [machine, withoutSandbox(folder)]) t.match(await one.run(['python3', '-c', script], { timeoutMs: 20000 }), wanted);
 });
 
 t.test('binding to a path is held by the mounts, and reported', async (t) => {

@@ -179,11 +179,19 @@ static void finish(struct run *run, const struct run_result *result) {
     free_when_closed(run);
 }
 
+/* What is lost for want of memory is told by the next run. */
+static void add_network_warning(struct run *run) {
+    const char *warning = session_network_warning(run->session);
+    if (warning != NULL)
+        (void)strvec_push(&run->warnings, warning);
+}
+
 /* The agent said that all is over, and the supervisor has said all it had to. */
 static void finish_ended(struct run *run) {
     const struct agent_event *event = &run->ended;
     tail_end(&run->events);
     leave_network(run);
+    add_network_warning(run);
     run->violations.dropped += run->events.lost;
     struct capture captures[RUN_STREAMS];
     for (size_t i = 0; i < RUN_STREAMS; i++)

@@ -223,6 +223,15 @@ const char *session_network_proxy(const struct session *session) {
     return session->net.proxy[0] == '\0' ? NULL : session->net.proxy;
 }
 
+const char *session_network_warning(const struct session *session) {
+    const struct session_network *net = &session->net;
+    if (net->state != NETWORK_UP || !network_has_lost_gateway(net->network))
+        return NULL;
+    return "the sandbox's gateway process ended: what the network has open goes on, everything else is "
+           "refused; "
+           "start another sandbox";
+}
+
 void session_network_run_started(struct session *session, uint64_t run) {
     if (session->net.state == NETWORK_UP)
         network_run_started(session->net.network, (uint32_t)run);

@@ -56,6 +56,9 @@ void session_network_add_listener(struct session *session, uint64_t run, int lis
 /* What a run is given by way of network: NULL: none. */
 const char *session_network_proxy(const struct session *session);
 
+/* What users should know of it by now; NULL: nothing. */
+const char *session_network_warning(const struct session *session);
+
 void session_network_run_started(struct session *session, uint64_t run);
 void session_network_run_ended(struct session *session, uint64_t run);
 

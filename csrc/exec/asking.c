@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "exec/caller.h"
+#include "exec/passing.h"
 #include "exec/waiting.h"
 
 #define PATIENCE_MS 10000
@@ -36,7 +37,7 @@ static int await(struct wait *wait, int fd, short events, int64_t deadline) {
 }
 
 /* One datagram, with the descriptor for the answer where that is not -1. 0 or an errno: EAGAIN, … */
-static int send_once(int socket, const struct network_question *question, int fd) {
+static int send_once(const struct call *call, const struct network_question *question, int fd) {
     alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {0};
     struct network_question copy = *question;
     struct iovec part = {.iov_base = &copy, .iov_len = sizeof copy};
@@ -50,13 +51,15 @@ static int send_once(int socket, const struct network_question *question, int fd
         item->cmsg_len = CMSG_LEN(sizeof fd);
         memcpy(CMSG_DATA(item), &fd, sizeof fd);
     }
-    return sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? errno : 0;
+    struct supervisor *supervisor = call->supervisor;
+    return passing_send_own(&supervisor->passing, supervisor->questions, &header, MSG_NOSIGNAL) < 0 ? errno
+                                                                                                    : 0;
 }
 
 static int send_question(const struct call *call, struct wait *wait, const struct network_question *question,
                          int fd, int64_t deadline) {
     for (;;) {
-        int error = send_once(call->supervisor->questions, question, fd);
+        int error = send_once(call, question, fd);
         if (error == EAGAIN)
             error = await(wait, call->supervisor->questions, POLLOUT, deadline);
         else
@@ -116,7 +119,7 @@ int asking_wait(struct call *call, struct network_question *question, struct net
 void asking_tell(struct call *call, struct network_question *question) {
     int socket = call->supervisor->questions;
     sign(call, question);
-    if (socket < 0 || send_once(socket, question, -1) != EAGAIN)
+    if (socket < 0 || send_once(call, question, -1) != EAGAIN)
         return;
     struct wait *wait = wait_begin(call);
     if (wait == NULL)

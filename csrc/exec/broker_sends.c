@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -12,8 +13,10 @@
 
 #include "base/cleanup.h"
 #include "exec/outbound.h"
+#include "exec/passing.h"
 #include "exec/socket_address.h"
 #include "exec/socket_message.h"
+#include "exec/socket_network.h"
 #include "exec/target.h"
 #include "exec/waiting.h"
 
@@ -52,6 +55,11 @@ static int option_of(int socket, int option) {
     return getsockopt(socket, SOL_SOCKET, option, &value, &size) == 0 ? value : 0;
 }
 
+/* With descriptors: that never waits. */
+static bool passes(const struct socket_message *message, bool first) {
+    return first && message->descriptor_count > 0;
+}
+
 /* One system call. The message's control data goes with the first piece. Bytes sent, or -errno. */
 static int64_t send_once(const struct channel *channel, const struct socket_message *message, bool first,
                          const void *data, size_t size, int flags) {
@@ -66,7 +74,9 @@ static int64_t send_once(const struct channel *channel, const struct socket_mess
         header.control_length = message->control_size;
     }
     /* Past the C library, whose header and limits are others. A pipe's signal is the command's, not ours. */
-    long sent = syscall(SYS_sendmsg, channel->socket, &header, flags | MSG_NOSIGNAL);
+    long sent = passes(message, first) ? passing_send_commands(&channel->call->supervisor->passing,
+                                                               channel->socket, &header, flags | MSG_NOSIGNAL)
+                                       : syscall(SYS_sendmsg, channel->socket, &header, flags | MSG_NOSIGNAL);
     return sent < 0 ? -errno : sent;
 }
 
@@ -76,10 +86,28 @@ struct outcome {
     bool interrupted;
 };
 
+/* A send with descriptors does not wait by itself (passing.h): it is tried again so often. */
+#define LOOK_FOR_ROOM_MS 10
+
+/* False where its time is over (SO_SNDTIMEO). */
+static bool await_room(const struct channel *channel, int64_t *waited_ms) {
+    struct pollfd room = {.fd = channel->socket, .events = POLLOUT};
+    struct timeval limit = {0};
+    socklen_t size = sizeof limit;
+    getsockopt(channel->socket, SOL_SOCKET, SO_SNDTIMEO, &limit, &size);
+    int64_t limit_ms = (int64_t)limit.tv_sec * 1000 + limit.tv_usec / 1000;
+    /* Of a datagram's socket the kernel says that there is room where its receiver has none. */
+    if (poll(&room, 1, LOOK_FOR_ROOM_MS) > 0)
+        poll(NULL, 0, LOOK_FOR_ROOM_MS / 2);
+    *waited_ms += LOOK_FOR_ROOM_MS;
+    return limit_ms == 0 || *waited_ms < limit_ms;
+}
+
 /* Waits for room, and goes on after a part of the piece as long as nothing calls the command away. */
 static struct outcome send_waiting(const struct channel *channel, const struct socket_message *message,
                                    bool first, const char *data, size_t size, int flags) {
     struct outcome outcome = {.sent = 0};
+    int64_t waited_ms = 0;
     struct wait *wait = wait_begin(channel->call);
     if (wait == NULL)
         return (struct outcome){.sent = -EAGAIN};
@@ -88,7 +116,10 @@ static struct outcome send_waiting(const struct channel *channel, const struct s
                                  size - (size_t)outcome.sent, flags);
         if (sent == -EINTR && !wait_interrupted(wait))
             continue;
-        outcome.interrupted = sent == -EINTR;
+        bool again = sent == -EAGAIN && passes(message, first && outcome.sent == 0);
+        if (again && !wait_interrupted(wait) && await_room(channel, &waited_ms))
+            continue;
+        outcome.interrupted = sent == -EINTR || (again && wait_interrupted(wait));
         if (sent < 0 && outcome.sent == 0 && !outcome.interrupted)
             outcome.sent = sent;
         if (sent < 0)
@@ -178,6 +209,11 @@ static bool is_fast_open(const struct channel *channel, const struct socket_mess
 
 /* 0 or the errno of the answer. */
 static int judge(const struct channel *channel, const struct socket_message *message) {
+    int error = message->address.length == 0 ? 0
+                                             : socket_network_judge(channel->call, channel->socket,
+                                                                    &message->address, "network-outbound");
+    if (error != 0)
+        return error;
     if (is_fast_open(channel, message))
         return outbound_judge_connect(channel->call, &channel->kind, &message->address);
     return outbound_judge_datagram(channel->call, channel->socket, &channel->kind, &message->address);

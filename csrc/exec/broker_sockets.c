@@ -13,6 +13,7 @@
 #include "exec/outbound.h"
 #include "exec/refusal.h"
 #include "exec/socket_address.h"
+#include "exec/socket_network.h"
 #include "exec/waiting.h"
 #include "exec/walk.h"
 
@@ -21,6 +22,7 @@
 #endif
 
 #define BIND "network-bind"
+#define CONNECT "network-outbound"
 
 /* connect(2) that may wait: a stream's, unless its description says otherwise. */
 static bool may_wait(int socket, const struct socket_kind *kind) {
@@ -48,7 +50,9 @@ static struct answer connect_waiting(struct call *call, int socket, const struct
 
 static struct answer connect_judged(struct call *call, int socket, const struct socket_kind *kind,
                                     struct socket_address *address) {
-    int error = socket_address_judge(call, kind->domain, address);
+    int error = socket_network_judge(call, socket, address, CONNECT);
+    if (error == 0)
+        error = socket_address_judge(call, kind->domain, address);
     if (error == 0)
         error = outbound_judge_connect(call, kind, address);
     if (error != 0)
@@ -125,11 +129,22 @@ static struct answer bind_path(struct call *call, int socket, const struct socke
     return answer;
 }
 
-/* The first port that needs no privilege is 1024 in a new network (ip-sysctl.rst). */
-static bool needs_privilege(const struct socket_kind *kind, const struct socket_address *address) {
-    uint16_t port = socket_address_port(address);
-    return port > 0 && port < 1024 && socket_address_is_local(address) &&
-           kind->domain == address->any.sa_family;
+/* The port that the kernel takes from the address, which may have no family (inet_bind() in
+ * net/ipv4/af_inet.c): it is at the same place in both. */
+static uint16_t wanted_port(const struct socket_kind *kind, const struct socket_address *address) {
+    bool ip = kind->domain == AF_INET || kind->domain == AF_INET6;
+    return ip && address->length >= sizeof address->inet ? ntohs(address->inet.sin_port) : 0;
+}
+
+/*
+ * The first port that needs no privilege is 1024 in a new network (ip-sysctl.rst). Whatever the address,
+ * where it is the supervisor that binds, who has the privilege; elsewhere only what is worth a report.
+ */
+static bool needs_privilege(const struct call *call, const struct socket_kind *kind,
+                            const struct socket_address *address) {
+    uint16_t port = wanted_port(kind, address);
+    bool told = socket_address_is_local(address) && kind->domain == address->any.sa_family;
+    return port > 0 && port < 1024 && (told || !call->supervisor->landlocked);
 }
 
 /*
@@ -142,8 +157,9 @@ static struct answer bind_socket(struct call *call, int socket, const struct soc
     socket_address_path(address, path);
     if (kind->domain == AF_UNIX && path[0] != '\0')
         return bind_path(call, socket, address, path);
-    if (needs_privilege(kind, address)) {
-        socket_address_report(call, address, BIND, "ports below 1024 need a privilege");
+    if (needs_privilege(call, kind, address)) {
+        if (socket_address_is_ip(address))
+            socket_address_report(call, address, BIND, "ports below 1024 need a privilege");
         return answer_errno(EACCES);
     }
     if (kind->domain != AF_UNIX && call->supervisor->landlocked)
@@ -159,6 +175,8 @@ static struct answer make_bind(struct call *call) {
     int error = socket < 0 ? -socket : socket_kind_of(socket, &kind);
     if (error == 0)
         error = socket_address_read(call, args[1], (int)args[2], &address);
+    if (error == 0)
+        error = socket_network_judge(call, socket, &address, BIND);
     return error != 0 ? answer_errno(error) : bind_socket(call, socket, &kind, &address);
 }
 
@@ -167,8 +185,12 @@ static struct answer make_bind(struct call *call) {
  * and no pointer is in it that could be swapped.
  */
 static struct answer make_listen(struct call *call) {
+    static const struct socket_address none = {.length = 0};
     struct socket_kind kind = {0};
     cleanup_fd int socket = socket_target_duplicate(call, (int)call->data->args[0]);
+    if (socket >= 0 && socket_kind_of(socket, &kind) == 0 &&
+        socket_network_judge(call, socket, &none, BIND) != 0)
+        return answer_errno(EACCES);
     if (socket < 0 || socket_kind_of(socket, &kind) != 0 || !outbound_is_tcp(&kind))
         return answer_continue();
     if (listen(socket, (int)call->data->args[1]) != 0)

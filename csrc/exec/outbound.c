@@ -229,14 +229,15 @@ static void choose_port(int socket, const struct socket_kind *kind) {
         return; /* it has one by now, or the send says why not */
 }
 
-/* Not where only commands listen: nobody would take those notes away. */
+/* Not where only commands listen: nobody would take those notes away. Ports of other protocols than UDP are
+ * others. */
 static bool is_noted(const struct call *call, const struct socket_kind *kind, const struct destination *to) {
     if (is_datagram(kind))
-        return to->port == DNS_PORT;
+        return to->port == DNS_PORT && kind->protocol == IPPROTO_UDP;
     if (!outbound_is_tcp(kind))
         return false;
-    return (to->place != LOOPBACK && to->place != OWN) || to->port == GATEWAY_PROXY_PORT ||
-           to->port == DNS_PORT || port_table_is_listening(call->supervisor->ports, PORT_LOOPBACK, to->port);
+    return (to->place != LOOPBACK && to->place != OWN) ||
+           port_table_is_listening(call->supervisor->ports, PORT_LOOPBACK, to->port);
 }
 
 static void note(struct call *call, int socket, const struct socket_kind *kind,

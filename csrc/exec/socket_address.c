@@ -114,6 +114,10 @@ bool socket_address_is_inet6(const struct socket_address *address) {
            address->any.sa_family == AF_INET6;
 }
 
+bool socket_address_is_ip(const struct socket_address *address) {
+    return is_inet(address) || socket_address_is_inet6(address);
+}
+
 uint16_t socket_address_port(const struct socket_address *address) {
     return is_inet(address)                   ? ntohs(address->inet.sin_port)
            : socket_address_is_inet6(address) ? ntohs(address->inet6.sin6_port)

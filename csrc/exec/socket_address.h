@@ -58,6 +58,9 @@ void socket_address_report(struct call *call, const struct socket_address *addre
 /* Whether it is an IPv6 address, also in its shorter form. */
 bool socket_address_is_inet6(const struct socket_address *address);
 
+/* Whether it is one of either IP. */
+bool socket_address_is_ip(const struct socket_address *address);
+
 /* The port of an IP address in host order; 0 where there is none. */
 uint16_t socket_address_port(const struct socket_address *address);
 

@@ -3,8 +3,11 @@
 #define OS_SANDBOX_EXEC_SUPERVISED_H
 
 #include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "exec/payload.h"
@@ -15,6 +18,20 @@ struct rules;
 struct umask_cache;
 struct unix_diag;
 struct waiting_calls;
+
+/* A run's network namespace (socket_network.h). */
+struct run_network {
+    dev_t device;
+    ino_t inode;             /* 0: unknown, every socket passes for its own */
+    _Atomic uint64_t cookie; /* 0: not known yet */
+};
+
+/* How many descriptors may be in flight (passing.h); all 0: as many as the kernel takes. */
+struct passing {
+    pthread_mutex_t lock; /* while one is sent */
+    rlim_t commands;
+    rlim_t own;
+};
 
 /* One run; shared by the supervisor's threads, constant but for what guards itself. */
 struct supervisor {
@@ -32,6 +49,8 @@ struct supervisor {
     struct umask_cache *umasks;
     struct waiting_calls *waiting;
     struct rules *rules; /* NULL: there are none */
+    struct run_network network;
+    struct passing passing;
     uint64_t run;
     int questions;            /* to the addon (question.h); -1: none */
     struct port_table *ports; /* NULL: none */

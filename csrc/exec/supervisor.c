@@ -23,9 +23,11 @@
 #include "exec/broker.h"
 #include "exec/capabilities.h"
 #include "exec/passfd.h"
+#include "exec/passing.h"
 #include "exec/report.h"
 #include "exec/rules.h"
 #include "exec/settle.h"
+#include "exec/socket_network.h"
 #include "exec/target.h"
 #include "exec/unix_diag.h"
 #include "exec/waiting_internal.h"
@@ -64,18 +66,6 @@ static int take_descriptors(const struct supervisor_start *start) {
     return (int)syscall(SYS_close_range, (unsigned)(FD_STAGE + count), ~0u, 0u);
 }
 
-/*
- * The kernel holds descriptors in flight against the sender's limit, and those that a command sends are sent
- * from here: half of the agent's, as the command's own limit, so that the agent can always pass some.
- */
-static void limit_descriptors(void) {
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_max == RLIM_INFINITY || files.rlim_max < 2)
-        return;
-    files.rlim_cur = files.rlim_max = files.rlim_max / 2;
-    setrlimit(RLIMIT_NOFILE, &files);
-}
-
 /* The command's limit of a file's size is kept (broker_objects.c); ours must not come before it. */
 static void lift_size_limit(void) {
     struct rlimit size;
@@ -101,7 +91,6 @@ static int set_up_process(const struct supervisor_start *start, pid_t agent) {
         return -1;
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
-    limit_descriptors();
     lift_size_limit();
     if (fcntl(FD_EVENTS, F_SETFL, O_NONBLOCK) != 0)
         return -1;
@@ -158,6 +147,9 @@ static int take_run(struct supervisor *supervisor, pid_t stage, const struct sup
         return errno;
     if (!can_read(stage, hello))
         return EPERM;
+    int errnum = socket_network_learn(supervisor, stage);
+    if (errnum != 0)
+        return errnum;
     supervisor->host_unix_diag = unix_diag_new(unix_diag_open());
     ioctl(supervisor->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP);
     return 0;
@@ -278,8 +270,9 @@ static int supervisor_main(const struct supervisor_start *start, pid_t agent) {
                                     .run = start->run,
                                     .questions = start->questions < 0 ? -1 : FD_QUESTIONS,
                                     .ports = start->ports};
-    if (supervisor.payload == NULL)
+    if (supervisor.payload == NULL || pthread_mutex_init(&supervisor.passing.lock, NULL) != 0)
         return SUPERVISOR_BROKEN;
+    passing_set_limits(&supervisor.passing);
     if (!await_stage(&hello, &stage) || hello.listener < 0)
         return SUPERVISOR_DONE;
     return supervise(&supervisor, &hello, stage, start, agent);

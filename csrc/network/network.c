@@ -194,8 +194,12 @@ static void on_unexposed_closed(uv_handle_t *handle) {
     network_release(network);
 }
 
+bool network_has_lost_gateway(const struct network *network) {
+    return network->gateway != NULL && gateway_client_has_ended(network->gateway);
+}
+
 void network_expose(struct network *network, uint16_t port, network_exposed_fn done, void *data) {
-    if (network->exposed != NULL && !network->closing) {
+    if (network->exposed != NULL && !network->closing && !network_has_lost_gateway(network)) {
         exposed_ports_open(network->exposed, port, done, data);
         return;
     }

@@ -78,6 +78,10 @@ void network_run_started(struct network *network, uint32_t run);
  */
 void network_run_ended(struct network *network, uint32_t run);
 
+/* Whether its gateway process is gone, that of a network which has one: what is open goes on, nothing new is
+ * opened. */
+bool network_has_lost_gateway(const struct network *network);
+
 /*
  * Opens a port on the host's 127.0.0.1 that reaches that port inside, or finds the one that was opened
  * before. done is called later: the host's port, or 0: there can be none.

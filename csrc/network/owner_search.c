@@ -10,11 +10,21 @@ static bool take(struct owner_search *search) {
     if (search->network->ports == NULL)
         return false;
     struct port_owner owner = port_table_take(search->network->ports, search->transport, search->port);
-    if (owner.run == 0)
+    uint32_t sole = network_sole_run(search->network);
+    if (owner.run == 0 || (sole != 0 && owner.run != sole))
         return false;
     search->owner = owner;
     search->settled = true;
     return true;
+}
+
+/*
+ * Before that, what is there may be of a connection that had the port before, and of another run: one that
+ * was never accepted leaves its note. The supervisor's own replaces it right after the connect. Where there
+ * is one run alone there is no other.
+ */
+static bool is_trusted(const struct owner_search *search) {
+    return search->from_ms <= deadlines_now() || network_sole_run(search->network) != 0;
 }
 
 /* The end: known, or never to be known. */
@@ -64,7 +74,8 @@ void owner_search_on_timer(uv_timer_t *timer) {
     link_head(&looked_at);
     for (struct link *at; (at = link_take(&network->searches)) != NULL;) {
         struct owner_search *search = LINK_OWNER(at, struct owner_search, link);
-        bool over = take(search) || (search->until_ms <= now && search->needed && !ask_gateway(search));
+        bool taken = is_trusted(search) && take(search);
+        bool over = taken || (search->until_ms <= now && search->needed && !ask_gateway(search));
         if (over)
             settle(search);
         else if (search->until_ms > now)
@@ -80,6 +91,7 @@ void owner_search_on_timer(uv_timer_t *timer) {
 
 static void begin_looking(struct owner_search *search) {
     struct network *network = search->network;
+    search->from_ms = deadlines_now() + OWNER_NOTED_MS;
     search->until_ms = deadlines_now() + OWNER_SEARCH_MS;
     link_add(&network->searches, &search->link);
     if (!uv_is_active((uv_handle_t *)&network->search_timer) && !network->closing)
@@ -100,7 +112,7 @@ void owner_search_begin(struct owner_search *search, struct network *network,
     *search = (struct owner_search){.network = network, .peer = *peer, .found = found};
     network_address_read((const struct sockaddr *)peer, address, &search->port);
     search->transport = is_v4(peer) ? PORT_TCP4 : PORT_TCP6;
-    if (network->ports != NULL && !take(search))
+    if (network->ports != NULL && !(network_sole_run(network) != 0 && take(search)))
         begin_looking(search);
 }
 
@@ -111,7 +123,7 @@ void owner_search_set(struct owner_search *search, struct network *network, stru
 bool owner_search_need(struct owner_search *search) {
     if (search->settled)
         return true;
-    if (take(search)) {
+    if (is_trusted(search) && take(search)) {
         link_remove(&search->link);
         return true;
     }

@@ -9,6 +9,9 @@
 
 /* The table is looked at again each millisecond, for so long. */
 #define OWNER_SEARCH_MS 50u
+/* When a note is there: the supervisor writes it before the command goes on. Of the clock's milliseconds the
+ * first may be short. */
+#define OWNER_NOTED_MS 4u
 
 struct owner_request;
 
@@ -19,6 +22,7 @@ struct owner_search {
     struct sockaddr_storage peer;
     enum port_transport transport;
     uint16_t port;
+    uint64_t from_ms; /* what the table has then is this connection's */
     uint64_t until_ms;
     bool settled; /* owner is what can be known */
     bool needed;

@@ -200,8 +200,12 @@ static void binds(void) {
     struct sockaddr_in address = inet("127.0.0.1", 80);
     is_int(try_bind(AF_INET, &address, sizeof address), EACCES, "a port that needs a privilege");
     address = inet("192.0.2.1", 80);
-    is_int(try_bind(AF_INET, &address, sizeof address), EADDRNOTAVAIL,
-           "an address that is not ours comes first");
+    is_int(try_bind(AF_INET, &address, sizeof address), EACCES, "whatever the address");
+    address = inet("192.0.2.1", 8080);
+    is_int(try_bind(AF_INET, &address, sizeof address), EADDRNOTAVAIL, "an address that is not ours");
+    address = inet("0.0.0.0", 80);
+    address.sin_family = AF_UNSPEC;
+    is_int(try_bind(AF_INET, &address, sizeof address), EACCES, "also without a family");
     struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(1023)};
     is_int(try_bind(AF_INET6, &any, sizeof any), EACCES, "also by IPv6");
     any.sin6_port = htons(1024);
@@ -385,7 +389,7 @@ int main(void) {
     is_int(supervised_reports("\"host\":\"192.0.2.1\",\"port\":443,\"why\":\"no network in the sandbox\""), 1,
            "each address once");
     is_int(supervised_reports("192.0.2.2"), 0, "a look at the route is nothing");
-    is_int(supervised_reports("\"operation\":\"network-bind\""), 2, "binds that were refused, too");
+    is_int(supervised_reports("\"operation\":\"network-bind\""), 3, "binds that were refused, too");
     if (tap_state.failed > 0)
         diag("reported", supervised_events);
     remove_top();

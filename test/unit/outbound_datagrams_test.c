@@ -56,6 +56,10 @@ static void datagrams(void) {
     is_int(send_to(fd, GATEWAY_V6_INNER, OTHER), 2, "and the commands' own address");
     is_int(port_table_look(table, PORT_UDP6, port_of(fd)).run, 0, "without a note");
     close(fd);
+    fd = socket(AF_INET, SOCK_DGRAM, IPPROTO_UDPLITE);
+    is_int(send_to(fd, "192.0.2.1", 53), fd < 0 ? -EBADF : 2, "another protocol");
+    is_int(fd < 0 ? 0 : (int)port_table_look(table, PORT_UDP4, port_of(fd)).run, 0, "has ports of its own");
+    close(fd);
 }
 
 /* Receives queries, and looks at once who sent them. */

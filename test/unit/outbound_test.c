@@ -229,6 +229,9 @@ static void loopback(void) {
 static void without_gateway(void) {
     port_table_set_flags(table, 0);
     unsigned before = atomic_load(&asked->count);
+    ok(!notes(socket(AF_INET, SOCK_STREAM, 0), "127.0.0.1", GATEWAY_PROXY_PORT, PORT_TCP4),
+       "a command's own server on the proxy's port is nobody else's concern");
+    port_table_set_listening(table, PORT_LOOPBACK, GATEWAY_PROXY_PORT, true);
     ok(notes(socket(AF_INET, SOCK_STREAM, 0), "127.0.0.1", GATEWAY_PROXY_PORT, PORT_TCP4),
        "without a gateway the proxy is on localhost, and noted");
     is_int(try(SOCK_STREAM, "192.0.2.1", OPENED), 0, "the kernel answers for the rest");

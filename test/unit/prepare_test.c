@@ -143,6 +143,13 @@ static void network(void) {
                "and the command of the proxy, where there is one");
         release(&prepared);
     }
+    char socket[] = "/nowhere/socket";
+    char *sockets[] = {socket, NULL};
+    const struct options options = {.network.allow_unix_sockets = {.items = sockets, .count = 1}};
+    struct prepared prepared = prepare_in(&options, ALL, "true", NULL, false);
+    is_int(prepared.payload.supervision & SUPERVISE_LISTENS, SUPERVISE_LISTENS,
+           "listen is seen where sockets may be handed over");
+    release(&prepared);
 }
 
 /* The reason that stands for the path itself, or NULL. */

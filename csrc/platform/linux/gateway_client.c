@@ -190,6 +190,10 @@ int gateway_client_owner(struct gateway_client *client, const struct sockaddr *l
     return ask(client, &wanted);
 }
 
+bool gateway_client_has_ended(const struct gateway_client *client) {
+    return client->ended;
+}
+
 static void on_closed(uv_handle_t *handle) {
     struct gateway_client *client = handle->data;
     gateway_closed_fn closed = client->closed;

@@ -26,6 +26,9 @@ int gateway_client_socket(struct gateway_client *client, const struct gateway_re
 int gateway_client_owner(struct gateway_client *client, const struct sockaddr *local, gateway_owner_fn done,
                          void *data);
 
+/* Whether the process at the other end is gone: every request fails from now on. */
+bool gateway_client_has_ended(const struct gateway_client *client);
+
 /* Whoever waits hears -ECANCELED (owner 0) from inside this call; then closes, calls closed later, and is
  * freed. */
 void gateway_client_close(struct gateway_client *client, gateway_closed_fn closed, void *data);

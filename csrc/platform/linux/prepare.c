@@ -149,8 +149,10 @@ static uint32_t choose_supervision(const struct prepare_request *request, const 
         wanted |= SUPERVISE_READS;
     uint32_t supervision = wanted & request->supervision_allowed;
     bool quiet = !options->monitor_violations && (supervision & SUPERVISE_PATHS) != 0;
-    bool listens = options->network.allow_local_binding && (supervision & SUPERVISE_FILTER) != 0 &&
-                   request->proxy != NULL && !request->own_proxy;
+    bool follows = options->network.allow_local_binding && request->proxy != NULL && !request->own_proxy;
+    /* Who is allowed to be talked to may hand over sockets of the host's network (socket_network.h). */
+    bool listens =
+        (follows || options->network.allow_unix_sockets.count > 0) && (supervision & SUPERVISE_FILTER) != 0;
     return supervision | (quiet ? SUPERVISE_QUIETLY : 0u) | (listens ? SUPERVISE_LISTENS : 0u);
 }
 
