@@ -80,9 +80,8 @@ bool http_text_number(struct http_text text, uint64_t max, uint64_t *value) {
 
 static const char *const hop_by_hop[] = {
     "Connection", /* RFC 9110, 7.6.1, as all of these */
-    "Keep-Alive",
-    "TE",
-    "Upgrade",
+    "Close",      /* reserved, since "Connection: close" would name it */
+    "Keep-Alive", "TE", "Upgrade",
 };
 
 /* Whatever Connection names: without them the body ends elsewhere (RFC 9110, 7.6.1, the last paragraph). */

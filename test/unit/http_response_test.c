@@ -27,6 +27,7 @@ static const struct {
      "Connection: keep-alive, X-Mine\r\nX-Mine: 1\r\nKeep-Alive: timeout=5\r\nUpgrade: h2\r\nTE: x\r\n"
      "Proxy-Connection: keep-alive\r\nProxy-Authenticate: Basic\r\nX: 2\r\n\r\n",
      OK_LINE "X: 2\r\n" CLOSE},
+    {OK_LINE "Close: 1\r\nX: 2\r\n\r\n", OK_LINE "X: 2\r\n" CLOSE},
     {OK_LINE "X-Mine: 1\r\nCONNECTION: x-mine\r\nConnection: Content-Length\r\nContent-Length: 5\r\n\r\n",
      OK_LINE "Content-Length: 5\r\n" CLOSE},
     /* Where the body ends. */
