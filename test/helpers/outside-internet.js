@@ -7,6 +7,7 @@ const fs = require('node:fs');
 const net = require('node:net');
 const path = require('node:path');
 const readline = require('node:readline');
+const { setTimeout: sleep } = require('node:timers/promises');
 const { NameServer } = require('./outside-dns');
 const daemons = require('./outside-daemons');
 const web = require('./outside-web');
@@ -18,6 +19,8 @@ let events = [];
 const markers = new Set();
 /** @type {Map<number, () => void>} */
 const waiting = new Map();
+/** Connections that tell something when they end. @type {Set<net.Socket>} */
+const open = new Set();
 const tell = (/** @type {any} */ event) => events.push(event);
 const names = new NameServer(tell);
 
@@ -40,10 +43,12 @@ async function watchPackets() {
 /** What the client may ask for. */
 const ASKED = {
   /** @param {string} service @param {any} options */
-  start: (service, options) => ({ ...web, ...daemons })[service]({ folder, tell, ...options }),
+  start: (service, options) => ({ ...web, ...daemons })[service]({ folder, tell, open, ...options }),
   names: (given) => names.set(given),
   events: async (/** @type {number} */ marker) => {
     if (!markers.has(marker)) await new Promise((resolve) => waiting.set(marker, () => resolve(undefined)));
+    // What they were sent may be on its way still, and their end behind it. Some are meant to stay.
+    for (let turns = 0; turns < 100 && (turns === 0 || open.size > 0); turns++) await sleep(10);
     const told = events;
     events = [];
     return told;

@@ -134,16 +134,20 @@ async function web(context, { ports = [80], tlsPorts = [443] } = context) {
 }
 
 /** Answers whatever ends a head, and tells all bytes of a connection as `bytes` when it ends, a connection as `connection`. */
-async function recorder({ tell, port, secure = false, answer = 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n', folder }) {
+async function recorder({ tell, open, port, secure = false, answer = 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n', folder }) {
   const onConnection = (/** @type {net.Socket} */ socket) => {
     tell({ kind: 'connection', port, address: plain(socket.localAddress) });
+    open.add(socket);
     let text = '';
     let answered = false;
     socket.setEncoding('latin1').on('data', (data) => {
       text += data;
       if (!answered && text.includes('\r\n\r\n')) answered = socket.write(answer) || true;
     });
-    socket.on('end', () => socket.end()).on('error', () => {}).on('close', () => tell({ kind: 'bytes', port, text }));
+    socket.on('end', () => socket.end()).on('error', () => {}).on('close', () => {
+      open.delete(socket);
+      tell({ kind: 'bytes', port, text });
+    });
   };
   const server = secure
     ? tls.createServer(certificate({ folder }), onConnection).on('tlsClientError', () => {})
