@@ -5,7 +5,7 @@ const fs = require('node:fs');
 const t = require('tap');
 const { eventually, isAlive } = require('./helpers/processes');
 const { startProgram } = require('./helpers/program');
-const { childrenOf, parentOf, processesWith, scratchFolder, uniqueDuration } = require('./helpers/sandbox');
+const { childrenOf, parentOf, processesOfRuns, processesWith, scratchFolder, uniqueDuration } = require('./helpers/sandbox');
 const { withBwrap } = require('./helpers/namespace');
 
 const mounts = () => fs.readFileSync('/proc/self/mountinfo', 'utf8');
@@ -131,7 +131,7 @@ t.test('a process of a run that is killed', async (t) => {
     const program = startProgram(t, body, { args: [scratchFolder(t)] });
     t.match(await program.next(), { stdout: 'connected\n', exitCode: 0 });
     const [agent] = childrenOf(program.pid);
-    const gateway = Math.min(...childrenOf(agent));
+    const gateway = childrenOf(agent).find((pid) => !processesOfRuns(agent).includes(pid));
     process.kill(gateway, 'SIGKILL');
     t.ok(await eventually(() => !isAlive(gateway)));
     program.child.stdin.write('go on\n');
