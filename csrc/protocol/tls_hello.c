@@ -41,8 +41,8 @@ static enum tls_hello judge_other(const uint8_t *bytes, size_t size) {
 }
 
 /*
- * A handshake's byte with a version that is none: some servers do not look at that. They want a ClientHello all
- * the same; other protocols begin so as well (MySQL, MongoDB: a length), with something else behind it.
+ * A handshake's byte with a version that is none: some servers do not look at that. They want a ClientHello
+ * all the same; other protocols begin so as well (MySQL, MongoDB: a length), with something else behind it.
  */
 static enum tls_hello judge_foreign(const uint8_t *bytes, size_t size) {
     if (size <= RECORD_HEADER)

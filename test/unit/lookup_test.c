@@ -45,7 +45,9 @@ static struct lookup *start(struct lookups *all, const char *name, struct asked 
 static unsigned threads(void) {
     unsigned count = 0;
     DIR *tasks = opendir("/proc/self/task");
-    while (tasks != NULL && readdir(tasks) != NULL)
+    if (tasks == NULL)
+        return 0;
+    while (readdir(tasks) != NULL)
         count++;
     closedir(tasks);
     return count - 2;
