@@ -21,4 +21,5 @@ node_tests=("${addon_tests[@]}" clients-node crash degrade entries local-machine
 
 # What asks nothing of the sandbox, or nothing that depends on who runs it: for a plain user in check-all.sh only.
 # shellcheck disable=SC2034 # for the script that sources this
-same_for_everybody=(entries install local-machine local-stop machine-files many options runtime shell types)
+same_for_everybody=(clients-compiled clients-daemons clients-node clients-web entries host-spellings http-differential
+    install local-machine local-stop machine-files many network-load options runtime shell types)

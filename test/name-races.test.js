@@ -5,6 +5,7 @@ const t = require('tap');
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
+const { isDeepStrictEqual } = require('node:util');
 const { compile, makePlace, startSandbox, withoutSandbox } = require('./helpers/attack');
 const { actedOn } = require('./helpers/protected');
 const { startElsewhere } = require('./helpers/sandbox-elsewhere');
@@ -61,8 +62,10 @@ for (const [variant, start] of Object.entries(VARIANTS)) {
       if (variant === 'with Landlock') {
         const free = place(one);
         const state = touched(free);
-        await withoutSandbox(free).run([flipNames, one.call, '30000']);
-        t.notSame(touched(free), state, `without a sandbox it is reached: ${said}`);
+        // Who wins a race is chance: it is run until it was won.
+        const isTouched = () => !isDeepStrictEqual(touched(free), state);
+        for (let i = 0; i < 10 && !isTouched(); i += 1) await withoutSandbox(free).run([flipNames, one.call, '30000']);
+        t.ok(isTouched(), `without a sandbox it is reached: ${said}`);
       }
       const workspace = place(one);
       const before = touched(workspace);
