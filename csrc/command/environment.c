@@ -128,17 +128,27 @@ static bool is_withheld(const char *variable, const struct strvec *allowed) {
     return false;
 }
 
-void env_withhold_sockets(struct strvec *env, const struct strvec *own, const struct strvec *allowed) {
+/* What was taken away leaves no gap. */
+static void close_gaps(struct strvec *env) {
     size_t kept = 0;
-    for (size_t i = 0; i < env->count; i++) {
-        if (is_withheld(env->items[i], allowed) && !is_named(own, env->items[i]))
-            free(env->items[i]);
-        else
+    for (size_t i = 0; i < env->count; i++)
+        if (env->items[i] != NULL)
             env->items[kept++] = env->items[i];
-    }
     env->count = kept;
     if (env->items != NULL)
         env->items[kept] = NULL;
+}
+
+static void take_away(struct strvec *env, size_t at) {
+    free(env->items[at]);
+    env->items[at] = NULL;
+}
+
+void env_withhold_sockets(struct strvec *env, const struct strvec *own, const struct strvec *allowed) {
+    for (size_t i = 0; i < env->count; i++)
+        if (is_withheld(env->items[i], allowed) && !is_named(own, env->items[i]))
+            take_away(env, i);
+    close_gaps(env);
 }
 
 /* Who goes by which: in each name, curl(1) and most others in lower case, many in upper case too. A socks URL
@@ -165,16 +175,10 @@ static int set_variable(struct strvec *env, const char *name, const char *value)
     char *variable = NULL;
     if (asprintf(&variable, "%s=%s", name, value) < 0)
         return -1;
-    size_t kept = 0;
-    for (size_t i = 0; i < env->count; i++) {
+    for (size_t i = 0; i < env->count; i++)
         if (strncmp(env->items[i], variable, length + 1) == 0)
-            free(env->items[i]);
-        else
-            env->items[kept++] = env->items[i];
-    }
-    env->count = kept;
-    if (env->items != NULL)
-        env->items[kept] = NULL;
+            take_away(env, i);
+    close_gaps(env);
     int failed = strvec_push(env, variable);
     free(variable);
     return failed;

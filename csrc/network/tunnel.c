@@ -8,20 +8,16 @@
 #include "base/cleanup.h"
 #include "network/tunnel_internal.h"
 
-static void leave_list(struct tunnel *tunnel) {
-    struct tunnel_list *list = &tunnel->all->lists[tunnel->list];
-    *(tunnel->before == NULL ? &list->first : &tunnel->before->after) = tunnel->after;
-    *(tunnel->after == NULL ? &list->last : &tunnel->after->before) = tunnel->before;
+/* NULL: the list is empty. */
+static struct tunnel *first_of(const struct tunnels *all, enum tunnel_list_kind kind) {
+    const struct link *head = &all->lists[kind];
+    return link_is_empty(head) ? NULL : LINK_OWNER(head->next, struct tunnel, link);
 }
 
 static void append(struct tunnel *tunnel, enum tunnel_list_kind kind) {
-    struct tunnel_list *list = &tunnel->all->lists[kind];
     tunnel->list = kind;
     tunnel->last = uv_now(tunnel->all->loop);
-    tunnel->before = list->last;
-    tunnel->after = NULL;
-    *(list->last == NULL ? &list->first : &list->last->after) = tunnel;
-    list->last = tunnel;
+    link_add(&tunnel->all->lists[kind], &tunnel->link);
 }
 
 static void on_tick(uv_timer_t *timer);
@@ -38,7 +34,7 @@ static void tick_for(struct tunnels *all, uint64_t due) {
 
 void tunnel_enter(struct tunnel *tunnel, enum tunnel_list_kind kind) {
     struct tunnels *all = tunnel->all;
-    leave_list(tunnel);
+    link_remove(&tunnel->link);
     append(tunnel, kind);
     if (all->patience[kind] > 0)
         tick_for(all, tunnel->last + all->patience[kind]);
@@ -51,7 +47,7 @@ static void on_tick(uv_timer_t *timer) {
     for (enum tunnel_list_kind kind = TUNNEL_NEW; kind < TUNNEL_LISTS; kind++) {
         uint64_t patience = all->patience[kind];
         struct tunnel *first;
-        while (patience > 0 && (first = all->lists[kind].first) != NULL && first->last + patience <= now)
+        while (patience > 0 && (first = first_of(all, kind)) != NULL && first->last + patience <= now)
             tunnel_end(first, kind != TUNNEL_LINGERING);
         if (patience > 0 && first != NULL)
             tick_for(all, first->last + patience);
@@ -87,7 +83,7 @@ static void on_side_closed(uv_handle_t *handle) {
     struct tunnel *tunnel = socket->tunnel;
     struct tunnels *all = tunnel->all;
     if (--tunnel->open == 0) {
-        leave_list(tunnel);
+        link_remove(&tunnel->link);
         report(tunnel);
         tunnel_bytes_clear(&tunnel->from[TUNNEL_CLIENT].kept);
         tunnel_bytes_clear(&tunnel->from[TUNNEL_UPSTREAM].kept);
@@ -120,7 +116,7 @@ static void on_begin(uv_idle_t *idle) {
     struct tunnels *all = idle->data;
     uv_idle_stop(idle);
     struct tunnel *tunnel;
-    while ((tunnel = all->lists[TUNNEL_NEW].first) != NULL) {
+    while ((tunnel = first_of(all, TUNNEL_NEW)) != NULL) {
         tunnel_enter(tunnel, TUNNEL_MOVING);
         for (enum tunnel_side side = TUNNEL_CLIENT; side < TUNNEL_SIDES && !tunnel_is_over(tunnel); side++)
             if (tunnel->from[side].kept.size > 0)
@@ -136,6 +132,8 @@ struct tunnels *tunnels_new(uv_loop_t *loop) {
         return NULL;
     }
     all->loop = loop;
+    for (enum tunnel_list_kind kind = TUNNEL_NEW; kind < TUNNEL_LISTS; kind++)
+        link_head(&all->lists[kind]);
     all->patience[TUNNEL_MOVING] = TUNNEL_IDLE_MS;
     all->patience[TUNNEL_LINGERING] = TUNNEL_LINGER_MS;
     uv_timer_init(loop, &all->timer);
@@ -156,10 +154,11 @@ void tunnels_close(struct tunnels *all, void (*closed)(void *data), void *data) 
     all->closed = closed;
     all->data = data;
     for (enum tunnel_list_kind kind = TUNNEL_NEW; kind < TUNNEL_CLOSING; kind++)
-        while (all->lists[kind].first != NULL)
-            tunnel_end(all->lists[kind].first, true);
-    for (struct tunnel *tunnel = all->lists[TUNNEL_CLOSING].first; tunnel != NULL; tunnel = tunnel->after)
-        report(tunnel);
+        for (struct tunnel *tunnel; (tunnel = first_of(all, kind)) != NULL;)
+            tunnel_end(tunnel, true);
+    const struct link *closing = &all->lists[TUNNEL_CLOSING];
+    for (const struct link *at = closing->next; at != closing; at = at->next)
+        report(LINK_OWNER(at, struct tunnel, link));
     uv_close((uv_handle_t *)&all->timer, on_handle_closed);
     uv_close((uv_handle_t *)&all->begin, on_handle_closed);
 }
@@ -210,7 +209,7 @@ static void discard(struct tunnel *tunnel) {
     enum tunnel_side opened = tunnel->open > 1 ? TUNNEL_SIDES : TUNNEL_UPSTREAM;
     tunnel->closed = NULL;
     if (!has_handles) {
-        leave_list(tunnel);
+        link_remove(&tunnel->link);
         free(tunnel);
         return;
     }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "network/list.h"
 #include "network/tunnel.h"
 
 /* The most that one event moves: more holds the loop, and less costs a fifth of the throughput. */
@@ -55,9 +56,8 @@ enum tunnel_list_kind { TUNNEL_NEW, TUNNEL_MOVING, TUNNEL_LINGERING, TUNNEL_CLOS
 
 struct tunnel {
     struct tunnels *all;
-    struct tunnel *before; /* in its list */
-    struct tunnel *after;
-    uint64_t last; /* when something moved, or it began to linger: the loop's time */
+    struct link link; /* in its list */
+    uint64_t last;    /* when something moved, or it began to linger: the loop's time */
     enum tunnel_list_kind list;
     unsigned open; /* handles */
     tunnel_closed_fn closed;
@@ -66,15 +66,10 @@ struct tunnel {
     struct tunnel_direction from[TUNNEL_SIDES];
 };
 
-struct tunnel_list {
-    struct tunnel *first;
-    struct tunnel *last;
-};
-
 struct tunnels {
     uv_loop_t *loop;
-    struct tunnel_list lists[TUNNEL_LISTS]; /* each by time, oldest first */
-    uint64_t patience[TUNNEL_LISTS];        /* ms after which a tunnel of that list is ended; 0: never */
+    struct link lists[TUNNEL_LISTS]; /* each by time, oldest first */
+    uint64_t patience[TUNNEL_LISTS]; /* ms after which a tunnel of that list is ended; 0: never */
     uv_timer_t timer;
     bool ticking;
     uv_idle_t begin; /* runs while there are new ones, whose first bytes are to be looked at */
