@@ -34,6 +34,11 @@ if ! runuser -u "$user" -- test -x "$prefix/bin/node"; then
 fi
 
 copy_checkout "$scratch/checkout"
+# The unit tests' programs are the same for everybody: what has been built of them is not built again.
+if [ -d build/unit ]; then
+    mkdir "$scratch/checkout/build"
+    cp -a build/unit "$scratch/checkout/build/unit"
+fi
 mkdir "$scratch/home"
 chown -R "$user:" "$scratch"
 
