@@ -15,10 +15,10 @@ const web = require('./outside-web');
 const folder = process.argv[2];
 /** @type {any[]} */
 let events = [];
-/** Ports of markers that have arrived, and who waits for one. */
-const markers = new Set();
-/** @type {Map<number, () => void>} */
+/** Markers that are waited for, by their address and port, and who waits. @type {Map<string, () => void>} */
 const waiting = new Map();
+/** Where markers are sent, in both families: each has a queue of its own while its neighbour is not known. */
+const MARKED = ['203.0.113.1', '2001:db8:ffff::1'];
 /** Connections that tell something when they end. @type {Set<net.Socket>} */
 const open = new Set();
 const tell = (/** @type {any} */ event) => events.push(event);
@@ -27,9 +27,8 @@ const names = new NameServer(tell);
 /** @param {string} line of packets.py */
 function onPacket(line) {
   const [protocol, address, port] = line.split(' ');
-  if (address !== '203.0.113.1') return tell({ kind: 'packet', protocol, address, port: Number(port) });
-  markers.add(Number(port));
-  waiting.get(Number(port))?.();
+  if (!MARKED.includes(address)) return tell({ kind: 'packet', protocol, address, port: Number(port) });
+  waiting.get(`${address} ${port}`)?.();
 }
 
 async function watchPackets() {
@@ -45,8 +44,9 @@ const ASKED = {
   /** @param {string} service @param {any} options */
   start: (service, options) => ({ ...web, ...daemons })[service]({ folder, tell, open, ...options }),
   names: (given) => names.set(given),
-  events: async (/** @type {number} */ marker) => {
-    if (!markers.has(marker)) await new Promise((resolve) => waiting.set(marker, () => resolve(undefined)));
+  events: async (/** @type {string[]} */ markers) => {
+    await Promise.all(markers.map((marker) => new Promise((resolve) => waiting.set(marker, () => resolve(undefined)))));
+    for (const marker of markers) waiting.delete(marker);
     // What they were sent may be on its way still, and their end behind it. Some are meant to stay.
     for (let turns = 0; turns < 100 && (turns === 0 || open.size > 0); turns++) await sleep(10);
     const told = events;

@@ -38,6 +38,24 @@ function trust(folder) {
   return Object.fromEntries(names.map((name) => [name, file]));
 }
 
+/**
+ * Packets that arrive behind all that was sent before; again and again, as the first ones of a new link may be lost.
+ * @param {'udp4' | 'udp6'} family @param {string} address
+ */
+async function sendMarkers(family, address) {
+  const socket = dgram.createSocket(family);
+  await once(socket.bind(0), 'listening');
+  const { port } = socket.address();
+  const send = () => socket.send('', port, address, () => {});
+  const timer = setInterval(send, 20);
+  send();
+  const stop = () => {
+    clearInterval(timer);
+    socket.close();
+  };
+  return { name: `${address} ${port}`, stop };
+}
+
 /** The internet as a test on its host sees it. */
 class Outside {
   #socket;
@@ -89,12 +107,9 @@ class Outside {
    * @returns {Promise<any[]>}
    */
   async events() {
-    const marker = dgram.createSocket('udp4');
-    await once(marker.bind(0), 'listening');
-    const { port } = marker.address();
-    marker.send('', port, '203.0.113.1');
-    const events = await this.#ask('events', port);
-    marker.close();
+    const markers = await Promise.all([sendMarkers('udp4', '203.0.113.1'), sendMarkers('udp6', '2001:db8:ffff::1')]);
+    const events = await this.#ask('events', markers.map(({ name }) => name));
+    for (const { stop } of markers) stop();
     return events;
   }
 
