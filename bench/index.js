@@ -18,6 +18,7 @@ const ROWS = {
   trees: require('./rows/trees'),
   many: require('./rows/many'),
   start: require('./rows/start'),
+  'command-line': require('./rows/command-line'),
   'main-thread': require('./rows/main-thread'),
   throughput: require('./rows/throughput'),
   'monitor-files': require('./rows/monitor-files'),
