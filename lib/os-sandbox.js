@@ -1,22 +1,11 @@
 'use strict';
 
-const { degradationsOf, guaranteesOf } = require('./guarantees');
-const { homes } = require('./homes');
-const { loadNative } = require('./native');
 const { Policy, canLoad, makePolicy, withNetwork } = require('./policy');
-const { unsupportedRuntime } = require('./runtime');
-const { Session } = require('./session');
-const { ViolationLog } = require('./violation-log');
+const { disabledStatus, startSandbox } = require('./start');
 const { Violations } = require('./violations');
 
 const PRIVATE = Symbol('OsSandbox');
 const VIOLATION = 'violation';
-const REASONS = { dependency: 'missing sandbox dependencies', host: 'sandbox initialization failed' };
-
-/** @param {string} reason */
-function disabledStatus(reason) {
-  return Object.freeze({ enabled: false, reason });
-}
 
 /**
  * The OsSandbox class over one set of machine classes.
@@ -31,7 +20,7 @@ function makeOsSandbox(classes) {
     #listeners;
     #violations;
 
-    /** @param {symbol} key @param {any} status @param {Session} [session] */
+    /** @param {symbol} key @param {import('./start').Started['status']} status @param {import('./session').Session} [session] */
     constructor(key, status, session) {
       if (key !== PRIVATE) throw new TypeError('OsSandbox is made by OsSandbox.start() or OsSandbox.disabled()');
       this.#status = status;
@@ -47,38 +36,21 @@ function makeOsSandbox(classes) {
      * @param {any} [options]
      */
     static async start(options) {
-      const unsupported = unsupportedRuntime();
-      if (unsupported) return OsSandbox.disabled(unsupported);
-      let native;
-      try {
-        native = loadNative();
-      } catch (error) {
-        return OsSandbox.disabled(`native addon not loaded: ${/** @type {Error} */ (error).message}`);
-      }
-      const made = makePolicy(options);
-      const { monitorViolations = true, violationLog } = JSON.parse(made.document);
-      /** @type {Set<string>} */
-      const warnings = new Set();
-      const log = violationLog === undefined ? undefined : await ViolationLog.open(violationLog, homes().home, warnings);
-      const session = await Session.start(native, { made, warnings, log });
-      if (!(session instanceof Session)) return OsSandbox.disabled(`${REASONS[session.kind]}: ${session.text}`);
-      for (const text of degradationsOf(session.features)) warnings.add(text);
-      const guarantees = guaranteesOf(session.features, monitorViolations);
-      const status = { enabled: true, platform: process.platform, guarantees };
+      const { session, status } = await startSandbox(options);
       return new OsSandbox(PRIVATE, status, session);
     }
 
     /** @param {string} [reason] */
     static disabled(reason = 'disabled by host') {
-      return new OsSandbox(PRIVATE, disabledStatus(reason));
+      const status = disabledStatus(reason);
+      return new OsSandbox(PRIVATE, () => status);
     }
 
     /** As of now: runs can add warnings. */
     get status() {
-      if (!this.#session) return this.#status;
-      const { guarantees, ...status } = this.#status;
-      const warnings = Object.freeze([...classes.warnings, ...this.#session.warnings]);
-      return Object.freeze({ ...status, warnings, guarantees });
+      const status = this.#status();
+      if (!status.enabled) return status;
+      return Object.freeze({ ...status, warnings: Object.freeze([...classes.warnings, ...status.warnings]) });
     }
 
     /** @param {any} [where] a cwd, or `{ cwd, additionalDirs }` */

@@ -4,6 +4,7 @@ const os = require('node:os');
 const { isMainThread } = require('node:worker_threads');
 
 const { onAbort } = require('./abort');
+const { degradationsOf } = require('./guarantees');
 const { homes } = require('./homes');
 const { hostProxy } = require('./host-proxy');
 const { abortedBeforeStart } = require('./local-run');
@@ -39,6 +40,15 @@ function ambientEnv() {
   return isMainThread ? undefined : encodeEnv(process.env);
 }
 
+/** @template T @param {() => T} start @returns {T} */
+function startOrThrow(start) {
+  try {
+    return start();
+  } catch (error) {
+    throw sandboxError(/** @type {Error} */ (error).message);
+  }
+}
+
 /** @param {unknown} port */
 function isPort(port) {
   return typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65536;
@@ -50,6 +60,19 @@ function isPort(port) {
  * @property {import('./policy').MadePolicy} made its options
  * @property {Set<string>} warnings what users should know, found out by now; `status.warnings` shows it
  * @property {import('./violation-log').ViolationLog} [log]
+ * @property {boolean} [foreground] its commands run on this process's terminal, in its process group
+ * @property {boolean} [unprobed] what this host can do is for the first command to show
+ *
+ * @typedef {object} ForegroundRequest
+ * @property {string[]} argv
+ * @property {string} [cwd] where it starts; else in machineCwd
+ * @property {Record<string, string | undefined>} [env] on top of this process's
+ * @property {string} machineCwd as a machine's cwd
+ * @property {string[]} [additionalDirs]
+ * @property {[number, number, number]} [descriptors] this process's, which become its stdin, stdout and stderr
+ *
+ * exitCode is undefined where it died of a signal.
+ * @typedef {{ exitCode: number | undefined, signal: number | undefined, warnings: string[] }} ForegroundResult
  *
  * What this host can do, and what it said where that is not all.
  * @typedef {{ sessionNetwork: boolean, disableUserns: boolean, freshProc: boolean, mountedBefore: boolean,
@@ -64,19 +87,27 @@ class Session {
   #log;
   #questions;
   #unattributed;
+  #foreground;
+  /** The run that signals are for. @type {number | undefined} */
+  #signalled;
+  /** Signals that came before there was one. @type {number[]} */
+  #early = [];
   /** @type {Promise<void> | undefined} */
   #disposing;
 
   /** @param {any} addon @param {any} handle @param {Questions} questions @param {Features} features @param {SandboxParts} parts */
-  constructor(addon, handle, questions, features, { made, warnings, log }) {
+  constructor(addon, handle, questions, features, { made, warnings, log, foreground = false }) {
     this.#addon = addon;
     this.#handle = handle;
     this.#log = log;
     this.#questions = questions;
-    this.features = features;
+    this.#foreground = foreground;
     /** The options that hold now. */
     this.made = made;
     this.warnings = warnings;
+    /** What this host can do; of a sandbox without a probe, what it is hoped to. */
+    this.features = features;
+    this.#learn(features);
     this.violations = new Violations(log);
     this.#unattributed = this.violations.startUnattributed();
     live.add(this);
@@ -100,6 +131,8 @@ class Session {
         tmpdir: os.tmpdir(),
         searchPath: process.env.PATH ?? '',
         policy: parts.made.handle,
+        foreground: parts.foreground,
+        unprobed: parts.unprobed,
         onViolation: (id, told) => session.#unattributed.report(id, told),
         onAsk: (question, host, port) => questions.open(question, host, port),
         onWithdraw: (question) => questions.withdraw(question),
@@ -109,8 +142,8 @@ class Session {
           addon.disposeSession(handle, () => resolve({ kind, text }));
           return;
         }
+        if (features.upstreamGap) parts.warnings.add(`${variable}: this proxy of the environment cannot be used, connections go out directly (${features.upstreamGap})`);
         session = new Session(addon, handle, questions, features, parts);
-        if (features.upstreamGap) session.warnings.add(`${variable}: this proxy of the environment cannot be used, connections go out directly (${features.upstreamGap})`);
         resolve(session);
       });
     }).catch((error) => ({ kind: /** @type {const} */ ('host'), text: error.message }));
@@ -156,9 +189,8 @@ class Session {
         if (note !== '') deliver?.('stderr', note);
         resolve({ stdout, stderr: stderr + note, exitCode, timedOut, truncated, terminated });
       };
-      let run;
-      try {
-        run = this.#addon.startRun(this.#handle, {
+      const run = startOrThrow(() =>
+        this.#addon.startRun(this.#handle, {
           policy: policy.handleFor(this),
           command: toSrtInvocation(request.argv, '').command,
           argv: encodeList(request.argv),
@@ -174,13 +206,78 @@ class Session {
           onOutput: deliver && ((stream, text) => deliver(STREAMS[stream], text)),
           onViolation: report,
           done,
-        });
-      } catch (error) {
-        reject(sandboxError(/** @type {Error} */ (error).message));
-        return;
-      }
+        }),
+      );
       if (request.signal) stopListening = onAbort(request.signal, () => this.#addon.stopRun(this.#handle, run));
     });
+  }
+
+  /**
+   * One command with descriptors of this process as its stdio, in its process group and on its terminal; only in a
+   * session that was started for that. Rejects where the sandbox itself failed. Signals of this process are to be
+   * given to signal().
+   * @param {ForegroundRequest} request
+   * @returns {Promise<ForegroundResult>}
+   */
+  async runForeground(request) {
+    if (!this.#foreground) throw new TypeError('runForeground: the session was not started for it');
+    if (this.#log) await this.#log.prepare();
+    try {
+      return await this.#startForeground(request);
+    } catch (error) {
+      // Whatever failed, there was no command yet: it is not started twice.
+      if (/** @type {any} */ (error).unstarted !== true || !(await this.#probe())) throw error;
+      return this.#startForeground(request);
+    }
+  }
+
+  /** @param {ForegroundRequest} request @returns {Promise<ForegroundResult>} */
+  #startForeground({ argv, cwd, env = {}, machineCwd, additionalDirs = [], descriptors = [0, 1, 2] }) {
+    return new Promise((resolve, reject) => {
+      if (this.disposed) throw sandboxError('the sandbox was disposed');
+      const { report, end } = this.violations.startRun();
+      const done = (error, exitCode, timedOut, truncated, terminated, stdout, stderr, told, block, counts, dropped, signal, unstarted) => {
+        this.#signalled = undefined;
+        const warnings = told ?? [];
+        for (const warning of warnings) this.warnings.add(warning);
+        end(counts ?? [], dropped ?? 0);
+        if (error === undefined) resolve({ exitCode: signal === undefined ? exitCode : undefined, signal, warnings });
+        else reject(Object.assign(sandboxError(error), { unstarted }));
+      };
+      const command = toSrtInvocation(argv, '').command;
+      const given = { policy: this.made.handle, command, argv: encodeList(argv), ambientEnv: ambientEnv(), env: encodeEnv(env), descriptors };
+      const place = { machineCwd, cwd: cwd ?? machineCwd, additionalDirs: encodeList(additionalDirs) };
+      const run = startOrThrow(() => this.#addon.startRun(this.#handle, { ...given, ...place, onViolation: report, done }));
+      this.#signalled = run;
+      for (const number of this.#early.splice(0)) this.signal(number);
+    });
+  }
+
+  /** Finds out what this host can do, where that was left open. @returns {Promise<boolean>} whether it was */
+  async #probe() {
+    const found = await new Promise((resolve) => {
+      const started = (kind, text, features) => resolve({ kind, text, features });
+      if (this.disposed || !this.#addon.probeSession(this.#handle, started)) resolve(undefined);
+    });
+    if (found?.kind !== undefined) throw sandboxError(found.text);
+    if (found) this.#learn(found.features);
+    return found !== undefined;
+  }
+
+  /** @param {Features} features */
+  #learn(features) {
+    this.features = features;
+    for (const text of degradationsOf(features)) this.warnings.add(text);
+  }
+
+  /**
+   * This process got a signal: it is for the command in the foreground, unless that got it as well, as one of the
+   * same process group.
+   * @param {number} number
+   */
+  signal(number) {
+    if (this.#signalled === undefined) this.#early.push(number);
+    else if (!this.disposed) this.#addon.signalRun(this.#handle, this.#signalled, number);
   }
 
   /** @returns {Promise<void>} when the agent, every run and every handle is gone, and the log is written */

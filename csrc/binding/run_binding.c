@@ -65,6 +65,8 @@ enum {
     DONE_BLOCK,
     DONE_REPEATED,
     DONE_DROPPED,
+    DONE_SIGNAL,
+    DONE_UNSTARTED,
     DONE_COUNT
 };
 
@@ -84,8 +86,11 @@ static void fill_result(napi_env env, const struct run_result *result, napi_valu
     fill_violations(env, result, argv);
     if (result->err != NULL) {
         argv[DONE_ERROR] = js_text(env, result->err->text, NAPI_AUTO_LENGTH);
+        napi_get_boolean(env, result->unstarted, &argv[DONE_UNSTARTED]);
         return;
     }
+    if (result->signal != 0)
+        napi_create_int32(env, result->signal, &argv[DONE_SIGNAL]);
     const struct capture *out = &result->streams[RUN_STDOUT];
     const struct capture *err = &result->streams[RUN_STDERR];
     if (result->has_exit_code)
@@ -123,6 +128,19 @@ static uint32_t grace(double wanted) {
     return wanted < 0 ? 0 : wanted > GRACE_MAX_MS ? UINT32_MAX : (uint32_t)wanted;
 }
 
+/* False: it is not [stdin, stdout, stderr]. */
+static bool read_descriptors(napi_env env, napi_value list, struct run_request *request) {
+    enum { COUNT = sizeof request->descriptors / sizeof request->descriptors[0] };
+    request->foreground = list != NULL;
+    for (uint32_t i = 0; list != NULL && i < COUNT; i++) {
+        napi_value value;
+        if (napi_get_element(env, list, i, &value) != napi_ok ||
+            napi_get_value_int32(env, value, &request->descriptors[i]) != napi_ok)
+            return false;
+    }
+    return true;
+}
+
 /* Copies what JS gave. 0, or -1 where something is missing; the request is to be cleared either way. */
 static int read_request(napi_env env, napi_value options, struct run_request *request) {
     napi_value input = js_property(env, options, "stdin");
@@ -135,6 +153,8 @@ static int read_request(napi_env env, napi_value options, struct run_request *re
         .on_done = on_done,
         .on_gone = on_gone,
     };
+    if (!read_descriptors(env, js_property(env, options, "descriptors"), request))
+        return -1;
     napi_value command = js_property(env, options, "command");
     if (command != NULL && (request->command = js_string(env, command, NULL)) == NULL)
         return -1;

@@ -155,6 +155,12 @@ static bool take_references(napi_env env, napi_value options, struct bound_sessi
     return true;
 }
 
+static bool is_true(napi_env env, napi_value options, const char *name) {
+    bool value = false;
+    napi_value given = js_property(env, options, name);
+    return given != NULL && napi_get_value_bool(env, given, &value) == napi_ok && value;
+}
+
 static struct session *start_session(napi_env env, napi_value options, struct bound_session *bound,
                                      struct error *err) {
     char *helper = js_string(env, js_property(env, options, "helper"), NULL);
@@ -181,6 +187,8 @@ static struct session *start_session(napi_env env, napi_value options, struct bo
                                                          .account_home = account_home,
                                                          .tmpdir = tmpdir,
                                                          .search_path = search_path,
+                                                         .foreground = is_true(env, options, "foreground"),
+                                                         .unprobed = is_true(env, options, "unprobed"),
                                                          .options = policy,
                                                          .upstream_proxy = upstream_proxy,
                                                          .no_proxy = no_proxy,
@@ -229,6 +237,28 @@ struct bound_session *bound_session_of(napi_env env, napi_value value) {
     if (value == NULL || napi_check_object_type_tag(env, value, &session_tag, &ours) != napi_ok || !ours)
         return NULL;
     return napi_get_value_external(env, value, &data) == napi_ok ? data : NULL;
+}
+
+napi_value session_binding_probe(napi_env env, napi_callback_info info) {
+    napi_value argv[2];
+    napi_value begun = NULL;
+    struct bound_session *bound = js_arguments(env, info, 2, argv) ? bound_session_of(env, argv[0]) : NULL;
+    bool can = bound != NULL && bound->session != NULL && !bound->disposing && bound->started == NULL &&
+               napi_create_reference(env, argv[1], 1, &bound->started) == napi_ok;
+    if (can && !session_probe(bound->session, on_started, bound)) {
+        drop_ref(env, &bound->started);
+        can = false;
+    }
+    napi_get_boolean(env, can, &begun);
+    return begun;
+}
+
+napi_value session_binding_signal(napi_env env, napi_callback_info info) {
+    napi_value argv[3];
+    struct bound_session *bound = js_arguments(env, info, 3, argv) ? bound_session_of(env, argv[0]) : NULL;
+    if (bound != NULL && bound->session != NULL && !bound->disposing)
+        session_signal(bound->session, (uint64_t)js_number(env, argv[1], 0), (int)js_number(env, argv[2], 0));
+    return NULL;
 }
 
 napi_value session_binding_stop(napi_env env, napi_callback_info info) {

@@ -5,8 +5,8 @@
 #include <node_api.h>
 
 /*
- * startSession({helper, home, accountHome?, tmpdir, searchPath, policy, upstreamProxy?, noProxy?,
- * onViolation, onAsk, onWithdraw}, started) → session. started(kind, text, features) is called once: kind
+ * startSession({helper, home, accountHome?, tmpdir, searchPath, policy, foreground?, unprobed?,
+ * upstreamProxy?, noProxy?, onViolation, onAsk, onWithdraw}, started) → session. started(kind, text, features) is called once: kind
  * undefined and features {sessionNetwork, disableUserns, freshProc, mountedBefore, supervised, filtered,
  * capture, degradation, supervisionGap, networkGap, upstreamGap}, or kind "dependency" | "host" with the
  * reason. upstreamProxy and noProxy are what the host's environment says. onViolation(id, {…}) is as a run's,
@@ -14,6 +14,15 @@
  * 0 none, wants an answerAsk, later; onWithdraw(question): no more.
  */
 napi_value session_binding_start(napi_env env, napi_callback_info info);
+
+/*
+ * probeSession(session, started) → boolean: of one that was started unprobed, once a run has ended unstarted.
+ * true: started is called later, once, as startSession's; false: there is nothing to find out.
+ */
+napi_value session_binding_probe(napi_env env, napi_callback_info info);
+
+/* signalRun(session, run, number): this process got it; for the command, unless that got it as well. */
+napi_value session_binding_signal(napi_env env, napi_callback_info info);
 
 /* stopRun(session, run): TERM, then KILL after the run's grace. */
 napi_value session_binding_stop(napi_env env, napi_callback_info info);
@@ -33,13 +42,15 @@ napi_value policy_binding_make(napi_env env, napi_callback_info info);
 
 /*
  * startRun(session, {policy, argv, command?, ambientEnv?, env, machineCwd, cwd, additionalDirs, stdin?,
- * timeoutMs?, maxOutputBytes?, graceMs, onOutput?, onViolation?, done}) → run number. Lists are strings in
+ * descriptors?, timeoutMs?, maxOutputBytes?, graceMs, onOutput?, onViolation?, done}) → run number. Lists are strings in
  * which each item ends with NUL. ambientEnv is the process's environment where absent; env goes on top of it:
  * "NAME=value", or "NAME" to take it away. command is the text that ignoreViolations is about.
  * onOutput(stream, text) with stream 0 or 1; onViolation(id, {operation, path?, host?, port?, why?, pid,
  * process, time}) once for each kind of refusal that counts, as it happens, time in milliseconds;
- * done(error, exitCode, timedOut, truncated, terminated, stdout, stderr, warnings, block, counts, dropped)
- * once: block is the text about the violations, if there were any, counts [id, count, …] of those that
+ * done(error, exitCode, timedOut, truncated, terminated, stdout, stderr, warnings, block, counts, dropped,
+ * signal, unstarted) once: signal is what the command died of, unstarted is of an error and true where there
+ * was no command yet, which is told of runs in the foreground only. descriptors, three numbers, makes it one
+ * of those: they are its stdio, and nothing is captured; its session must have been started so. block is the text about the violations, if there were any, counts [id, count, …] of those that
  * happened more than once. None is ever called from inside startRun. Throws an Error where nothing was
  * started.
  */

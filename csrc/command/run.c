@@ -201,6 +201,7 @@ static void finish_ended(struct run *run) {
     struct run_result result = {.timed_out = (event->flags & ENDED_TIMED_OUT) != 0,
                                 .unconfirmed = (event->flags & ENDED_UNCONFIRMED) != 0,
                                 .exit_code = event->status,
+                                .signal = event->signal,
                                 .streams = captures,
                                 .warnings = &run->warnings,
                                 .block = block,
@@ -213,12 +214,17 @@ static void finish_ended(struct run *run) {
     finish(run, &result);
 }
 
-void run_fail(struct run *run, const struct error *err) {
-    struct run_result result = {.err = err, .streams = NULL, .warnings = warnings_of(run)};
+static void fail(struct run *run, const struct error *err, bool unstarted) {
+    struct run_result result = {
+        .err = err, .unstarted = unstarted, .streams = NULL, .warnings = warnings_of(run)};
     if (run->state == RUN_ENDING)
         finish_ended(run);
     else if (run->state != RUN_DONE)
         finish(run, &result);
+}
+
+void run_fail(struct run *run, const struct error *err) {
+    fail(run, err, false);
 }
 
 static void fail_errno(struct run *run, int errnum, const char *what) {
@@ -312,7 +318,7 @@ static void on_stdin_writable(uv_poll_t *watch, int status, int events) {
 
 static int watch_streams(struct run *run) {
     int failed = 0;
-    for (size_t i = 0; failed == 0 && i < RUN_STREAMS; i++)
+    for (size_t i = 0; !run->request.foreground && failed == 0 && i < RUN_STREAMS; i++)
         failed = watch_fd(run, &run->streams[i].watch, &run->streams[i].watched, run->streams[i].fd,
                           UV_READABLE, on_readable);
     if (failed == 0 && run->stdin_fd >= 0)
@@ -359,16 +365,34 @@ void run_prepare(struct run *run) {
     uv_queue_work(run->session->loop, &run->preparing, run_prepare_work, on_prepared);
 }
 
+static int or_null(const struct run *run, int fd) {
+    return fd >= 0 ? fd : run->session->null_fd;
+}
+
+/* False: the socket is full. */
+static bool send_signals(struct run *run) {
+    for (int number = 1; run->signals_unsent != 0 && number <= 64; number++) {
+        const uint64_t bit = (uint64_t)1 << (number - 1);
+        struct agent_request request = {
+            .version = WIRE_VERSION, .type = AGENT_SIGNAL, .run = run->id, .signal = number};
+        if ((run->signals_unsent & bit) == 0)
+            continue;
+        if (agent_send(&run->session->agent, &request, NULL) == -EAGAIN)
+            return false;
+        run->signals_unsent &= ~bit;
+    }
+    return true;
+}
+
 /* False: the socket is full. */
 static bool send_start(struct run *run) {
     const struct bwrap_features *features = &run->session->features;
-    int null_fd = run->session->null_fd;
     const int fds[START_FD_COUNT] = {
         [START_FD_PAYLOAD] = run->payload,
-        [START_FD_STDIN] = run->command_fds[0] >= 0 ? run->command_fds[0] : null_fd,
-        [START_FD_STDOUT] = run->command_fds[1 + RUN_STDOUT],
-        [START_FD_STDERR] = run->command_fds[1 + RUN_STDERR],
-        [START_FD_EVENTS] = run->command_events_fd >= 0 ? run->command_events_fd : null_fd,
+        [START_FD_STDIN] = or_null(run, run->command_fds[0]),
+        [START_FD_STDOUT] = or_null(run, run->command_fds[1 + RUN_STDOUT]),
+        [START_FD_STDERR] = or_null(run, run->command_fds[1 + RUN_STDERR]),
+        [START_FD_EVENTS] = or_null(run, run->command_events_fd),
     };
     struct agent_request request = {.version = WIRE_VERSION,
                                     .type = AGENT_START,
@@ -377,6 +401,7 @@ static bool send_start(struct run *run) {
                                     .grace_ms = run->request.grace_ms,
                                     .flags = (features->session_network ? START_SESSION : 0u) |
                                              (features->mounted_before ? START_MOUNT_PLAN : 0u) |
+                                             (run->request.foreground ? START_FOREGROUND : 0u) |
                                              (session_is_supervised(run->session) ? START_SUPERVISED : 0u)};
     enter_network(run);
     int failed = agent_send(&run->session->agent, &request, fds);
@@ -389,7 +414,7 @@ static bool send_start(struct run *run) {
         fail_errno(run, -failed, "cannot pass descriptors to the agent (descriptors in flight of this user)");
     else if (failed != 0)
         fail_errno(run, -failed, "cannot reach the agent");
-    return true;
+    return failed != 0 || send_signals(run);
 }
 
 bool run_flush(struct run *run) {
@@ -397,6 +422,8 @@ bool run_flush(struct run *run) {
      * send. */
     if (run->state == RUN_WAITING)
         return send_start(run);
+    if (run->state == RUN_RUNNING && !send_signals(run))
+        return false;
     if (run->state == RUN_RUNNING && run->stop_unsent) {
         struct agent_request request = {.version = WIRE_VERSION, .type = AGENT_STOP, .run = run->id};
         run->stop_unsent = agent_send(&run->session->agent, &request, NULL) == -EAGAIN;
@@ -411,6 +438,14 @@ void run_stop(struct run *run) {
     if (run->state == RUN_PREPARING || run->state == RUN_WAITING)
         finish_unstarted(run, false);
     else if (run->state == RUN_RUNNING && !run_flush(run))
+        session_await_writable(run->session);
+}
+
+void run_signal(struct run *run, int number) {
+    if (number < 1 || number > 64 || run->state == RUN_ENDING || run->state == RUN_DONE)
+        return;
+    run->signals_unsent |= (uint64_t)1 << (number - 1);
+    if (run->state == RUN_RUNNING && !run_flush(run))
         session_await_writable(run->session);
 }
 
@@ -444,7 +479,7 @@ void run_ended(struct run *run, const struct agent_event *event) {
     if (event->flags & ENDED_FAILED) {
         struct error err;
         error_set(&err, ERROR_HOST, 0, "%s", event->text);
-        run_fail(run, &err);
+        fail(run, &err, (event->flags & ENDED_UNSTARTED) != 0);
         return;
     }
     run->ended = *event;

@@ -21,6 +21,8 @@ struct run_result {
     const struct error *err; /* not NULL: the sandbox failed, the rest means nothing */
     bool has_exit_code;      /* false: timed out, or stopped before it started */
     int exit_code;
+    int signal;     /* that the command died of, 0: none */
+    bool unstarted; /* err: in the foreground, and there was no command yet */
     bool timed_out;
     bool unconfirmed;        /* something of it outlives KILL */
     struct capture *streams; /* RUN_STREAMS of them */
@@ -48,6 +50,8 @@ struct run_request {
     char *command;                 /* the text that ignoreViolations is about; NULL: "" */
     char *stdin_data;              /* NULL: /dev/null */
     size_t stdin_size;
+    bool foreground;    /* its stdio are these descriptors; nothing is captured, and it is on our terminal */
+    int descriptors[3]; /* read while it is prepared; what is not open is /dev/null */
     double timeout_ms; /* RUN_NO_TIMEOUT: none */
     size_t max_output_bytes;
     uint32_t grace_ms;
@@ -78,6 +82,9 @@ bool run_flush(struct run *run);
 
 /* The caller wants it to end. */
 void run_stop(struct run *run);
+
+/* This process got it: for the command. */
+void run_signal(struct run *run, int number);
 
 /* The agent says that every process of the run is gone. */
 void run_ended(struct run *run, const struct agent_event *event);

@@ -43,6 +43,7 @@ struct run {
     int command_fds[1 + RUN_STREAMS]; /* the command's ends: stdin, stdout, stderr */
     bool stop_wanted;
     bool stop_unsent;
+    uint64_t signals_unsent; /* bit n - 1 for signal n */
     struct stream streams[RUN_STREAMS];
     uv_poll_t stdin_watch;
     bool stdin_watched;

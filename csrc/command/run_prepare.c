@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "command/run_internal.h"
 #include "command/session_internal.h"
@@ -14,9 +15,24 @@ static int make_event_pipe(struct run *run) {
     return failed;
 }
 
+static const char *const stdio_names[] = {"stdin", "stdout", "stderr"};
+
+/* The command's own copies of what it was given. A folder would be a way out of the sandbox. */
+static int take_descriptors(struct run *run) {
+    struct stat facts;
+    for (size_t i = 0; i < sizeof stdio_names / sizeof stdio_names[0]; i++) {
+        run->command_fds[i] = fcntl(run->request.descriptors[i], F_DUPFD_CLOEXEC, 3);
+        if (run->command_fds[i] < 0 && errno != EBADF)
+            return error_set(&run->prepare_error, ERROR_HOST, errno, "cannot pass %s on", stdio_names[i]);
+        if (run->command_fds[i] >= 0 && fstat(run->command_fds[i], &facts) == 0 && S_ISDIR(facts.st_mode))
+            return error_set(&run->prepare_error, ERROR_HOST, EISDIR, "cannot pass %s on", stdio_names[i]);
+    }
+    return 0;
+}
+
 static int make_pipes(struct run *run) {
     int failed = 0;
-    for (size_t i = 0; failed == 0 && i < RUN_STREAMS; i++)
+    for (size_t i = 0; !run->request.foreground && failed == 0 && i < RUN_STREAMS; i++)
         failed = pipe_make(PIPE_THEY_WRITE, &run->streams[i].fd, &run->command_fds[1 + i]);
     if (failed == 0 && run->request.stdin_data != NULL)
         failed = pipe_make(PIPE_WE_WRITE, &run->stdin_fd, &run->command_fds[0]);
@@ -59,6 +75,8 @@ void run_prepare_work(uv_work_t *work) {
     request.own_proxy = request.proxy != NULL && !session->features.session_network;
     int failed = prepare_run(&request, &run->payload, &run->warnings, &run->prepare_error);
     run->request.env = request.env;
+    if (failed == 0 && run->request.foreground)
+        failed = take_descriptors(run);
     if (failed == 0 && (failed = make_pipes(run)) != 0)
         error_set(&run->prepare_error, ERROR_HOST, -failed, "cannot make pipes for a command");
     if (failed == 0 && choose_ignored(run) != 0)

@@ -32,6 +32,7 @@ static const struct bwrap_features variants[] = {
 static const struct options no_options = {0};
 
 static void probe_next(struct session *session);
+static void take_best(struct session *session);
 
 static void session_free(struct session *session) {
     free(session->helper);
@@ -178,7 +179,10 @@ static void on_event(struct session *session, const struct agent_event *event, c
         if (event->status != 0)
             error_set(&session->probe_error, ERROR_HOST, event->status, "%s", event->text);
         session_network_take(session, event, fds, fd_count);
-        probe_next(session);
+        if (session->unprobed)
+            take_best(session);
+        else
+            probe_next(session);
         return;
     }
     if (event->type == AGENT_LISTENER && fd_count == 1) {
@@ -269,11 +273,36 @@ static void on_probe_done(void *data, const struct run_result *result) {
     probe_next(session);
 }
 
+/* The agent could not make what the variant needs. */
+static bool is_out_of_reach(const struct session *session, const struct bwrap_features *variant) {
+    return (variant->session_network && !session->has_namespaces) ||
+           (variant->mounted_before && !session->has_mounts);
+}
+
+static void take_best(struct session *session) {
+    while (session->probe + 1 < VARIANTS && is_out_of_reach(session, &variants[session->probe]))
+        session->probe++;
+    session->features = variants[session->probe];
+    session->probed = true;
+    session_network_choose(session);
+    session_settle_start(session);
+}
+
+bool session_probe(struct session *session, session_started_fn started, void *data) {
+    if (!session->unprobed || session->state != SESSION_READY)
+        return false;
+    session->unprobed = session->probed = false;
+    session->state = SESSION_PROBING;
+    session->started = started;
+    session->started_data = data;
+    session_hold_loop(session);
+    probe_next(session);
+    return true;
+}
+
 /* A run without a command: the whole way into the sandbox, its checks, and out again. */
 static void probe_next(struct session *session) {
-    while (session->probe < VARIANTS &&
-           ((variants[session->probe].session_network && !session->has_namespaces) ||
-            (variants[session->probe].mounted_before && !session->has_mounts)))
+    while (session->probe < VARIANTS && is_out_of_reach(session, &variants[session->probe]))
         session->probe++;
     if (session->probe >= VARIANTS) {
         fail_start(session, session->probe_error.text);
@@ -313,7 +342,7 @@ static void open_session(uv_work_t *work) {
     else if (session->null_fd < 0)
         error_set(err, ERROR_HOST, errno, "/dev/null");
     else if (host_check_kernel(err) == 0)
-        agent_spawn(session->helper, &session->agent, err);
+        agent_spawn(session->helper, session->foreground, &session->agent, err);
 }
 
 static void on_opened(uv_work_t *work, int status) {
@@ -364,6 +393,8 @@ struct session *session_start(uv_loop_t *loop, const struct session_config *conf
                          .memory = path_memory_new(),
                          .globs = glob_cache_new(),
                          .supervision = SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_READS,
+                         .foreground = config->foreground,
+                         .unprobed = config->unprobed,
                          .null_fd = -1,
                          .started = started,
                          .started_data = data};
@@ -442,12 +473,23 @@ uint64_t session_run(struct session *session, struct run_request *request, struc
     return session->last_run;
 }
 
+static struct run *find_run(const struct session *session, uint64_t id) {
+    struct run *run = session->runs;
+    while (run != NULL && run_id(run) != id)
+        run = run_next(run);
+    return run;
+}
+
 void session_stop(struct session *session, uint64_t id) {
-    for (struct run *run = session->runs; run != NULL; run = run_next(run))
-        if (run_id(run) == id) {
-            run_stop(run);
-            return;
-        }
+    struct run *run = find_run(session, id);
+    if (run != NULL)
+        run_stop(run);
+}
+
+void session_signal(struct session *session, uint64_t id, int number) {
+    struct run *run = find_run(session, id);
+    if (run != NULL)
+        run_signal(run, number);
 }
 
 void session_dispose(struct session *session, session_disposed_fn disposed, void *data) {

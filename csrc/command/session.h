@@ -37,6 +37,8 @@ struct session_config {
     const char *account_home;      /* os.userInfo().homedir where that is another; or NULL */
     const char *tmpdir;            /* os.tmpdir() */
     const char *search_path;       /* PATH, for bwrap */
+    bool foreground;               /* of a command line: runs can be on its terminal, in its process group */
+    bool unprobed;                 /* the first command is to show what the host can do, see session_probe */
     const struct options *options; /* network, monitor_violations, ignore; must outlive the session */
     const char *upstream_proxy; /* URL of the proxy that the host itself goes by, as its environment has it;
                                    or NULL */
@@ -103,6 +105,16 @@ const struct bwrap_features *session_features(const struct session *session);
  * inside this call. The run's number, for session_stop; or 0 with err set where nothing was started.
  */
 uint64_t session_run(struct session *session, struct run_request *request, struct error *err);
+
+/* This process got the signal: for the run's command, unless that got it, too. */
+void session_signal(struct session *session, uint64_t run, int number);
+
+/*
+ * For a session that was started unprobed, once a run has failed unstarted: finds out what the host can do,
+ * as session_start does otherwise. started is called once, later. False: there is nothing to find out any
+ * more, started is not called.
+ */
+bool session_probe(struct session *session, session_started_fn started, void *data);
 
 /* TERM, then KILL after the run's grace. A number that is no run any more is ignored. */
 void session_stop(struct session *session, uint64_t run);

@@ -37,6 +37,8 @@ struct session {
     struct error opening_error;
     bool has_namespaces; /* what the agent could make: the rows of the probe that need more are skipped */
     bool has_mounts;
+    bool foreground;
+    bool unprobed;  /* features are what the host may be able to do: no run has shown it */
     bool probed;    /* features are what every run gets */
     unsigned probe; /* index of the variant that is being tried */
     struct error probe_error;

@@ -23,6 +23,7 @@
 #include "exec/agent_run.h"
 #include "exec/capabilities.h"
 #include "exec/index_scan.h"
+#include "exec/job_terminal.h"
 #include "exec/passfd.h"
 #include "exec/session_index.h"
 #include "exec/watch.h"
@@ -37,6 +38,7 @@ struct agent {
     uint64_t look_ns;        /* when it looks next at what gives no events */
     struct index_scan *scan; /* NULL: none could be had */
     struct agent_run *runs;
+    struct job_terminal terminal; /* of a command line */
 };
 
 /* An epoll event's key is what it is about: the agent (the addon's socket), its signals, the watch of files,
@@ -88,6 +90,8 @@ static void settle_runs(struct agent *agent) {
             slot = &run->next;
             continue;
         }
+        if (run->foreground && !run->reported)
+            job_terminal_take_back(&agent->terminal);
         if (!agent->addon_gone && !run->reported && (agent->addon_full || !send_event(agent, &run->ended)))
             return;
         run->reported = true;
@@ -123,10 +127,20 @@ static void start_run(struct agent *agent, const struct agent_request *request, 
         index_roots_wanted(agent->scan, kept_payload(run->kept));
 }
 
-static void stop_run(const struct agent *agent, uint64_t id) {
-    for (struct agent_run *run = agent->runs; run != NULL; run = run->next)
-        if (run->id == id)
-            agent_run_stop(run);
+static struct agent_run *find_run(const struct agent *agent, uint64_t id) {
+    struct agent_run *run = agent->runs;
+    while (run != NULL && run->id != id)
+        run = run->next;
+    return run;
+}
+
+/* Of a run that is there: one that has ended may still be meant. */
+static void act_on_run(const struct agent *agent, const struct agent_request *request) {
+    struct agent_run *run = find_run(agent, request->run);
+    if (run != NULL && request->type == AGENT_STOP)
+        agent_run_stop(run);
+    else if (run != NULL && request->type == AGENT_SIGNAL)
+        agent_run_signal(run, request->signal);
 }
 
 static void serve_addon(struct agent *agent) {
@@ -146,8 +160,8 @@ static void serve_addon(struct agent *agent) {
             agent->addon_gone = true;
         } else if (request.type == AGENT_START && fd_count == START_FD_COUNT) {
             start_run(agent, &request, fds);
-        } else if (request.type == AGENT_STOP) {
-            stop_run(agent, request.run);
+        } else {
+            act_on_run(agent, &request);
         }
         for (size_t i = 0; i < fd_count; i++)
             close_fd(&fds[i]);
@@ -427,14 +441,20 @@ static bool send_ready(struct agent *agent, struct agent_event *ready, int *give
     return sent || send_event(agent, ready);
 }
 
-int agent_main(void) {
-    struct agent agent = {
-        .context.namespaces = SESSION_NAMESPACES_NONE, .context.questions = -1, .look_ns = 1};
+int agent_main(bool foreground) {
+    struct agent agent = {.context.namespaces = SESSION_NAMESPACES_NONE,
+                          .context.questions = -1,
+                          .look_ns = 1,
+                          .terminal = JOB_TERMINAL_NONE};
     int given[READY_FD_COUNT] = {-1, -1, -1};
     struct agent_event ready = {.version = WIRE_VERSION, .type = AGENT_READY};
     syscall(SYS_close_range, AGENT_SOCKET_FD + 1u, ~0u, 0u);
     if (set_up_process(&agent) != 0)
         return 125;
+    if (foreground) {
+        agent.context.group = getpgid(getppid());
+        job_terminal_open(&agent.terminal, agent.context.group);
+    }
     set_up_network(&agent.context, &ready, given);
     set_up_files(&agent);
     /* Root keeps what the kernel wants of whoever maps root into a user namespace (user_namespaces(7)): under

@@ -2,8 +2,12 @@
 #ifndef OS_SANDBOX_EXEC_AGENT_H
 #define OS_SANDBOX_EXEC_AGENT_H
 
-/* Serves the socket at AGENT_SOCKET_FD until it closes; ends every run then. Returns the process's exit
- * status. */
-int agent_main(void);
+#include <stdbool.h>
+
+/*
+ * Serves the socket at AGENT_SOCKET_FD until it closes; ends every run then. Returns the process's exit
+ * status. foreground: a command line's, in a process group of its own in that one's session.
+ */
+int agent_main(bool foreground);
 
 #endif

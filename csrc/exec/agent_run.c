@@ -136,7 +136,8 @@ static void launch(struct agent_run *run, const struct agent_context *context,
                           .diagnostics = run->diagnostics,
                           .helper = context->helper,
                           .mount_plan = (request->flags & START_MOUNT_PLAN) != 0,
-                          .namespaces = (request->flags & START_SESSION) != 0 ? &context->namespaces : NULL};
+                          .namespaces = (request->flags & START_SESSION) != 0 ? &context->namespaces : NULL,
+                          .group = run->foreground ? context->group : 0};
     run->bwrap = launch_run(&plan);
     if (run->bwrap < 0) {
         run->bwrap = 0;
@@ -169,6 +170,7 @@ struct agent_run *agent_run_start(const struct agent_context *context, const str
     run->control = run->stage_pidfd = run->diagnostics = run->listener = -1;
     run->deadline_ns = request->deadline_ns;
     run->grace_ms = request->grace_ms;
+    run->foreground = (request->flags & START_FOREGROUND) != 0 && context->group > 0;
     run->ended = (struct agent_event){.version = WIRE_VERSION, .type = AGENT_ENDED, .run = run->id};
     if (run->deadline_ns != 0 && run->deadline_ns <= monotonic_ns())
         run->ended.flags |= ENDED_TIMED_OUT;
@@ -176,8 +178,8 @@ struct agent_run *agent_run_start(const struct agent_context *context, const str
         launch(run, context, request, start_fds);
     if (!run->launched)
         close_fd(&run->control);
-    run->outputs[0] = steal_fd(&start_fds[START_FD_STDOUT]);
-    run->outputs[1] = steal_fd(&start_fds[START_FD_STDERR]);
+    run->outputs[0] = run->foreground ? -1 : steal_fd(&start_fds[START_FD_STDOUT]);
+    run->outputs[1] = run->foreground ? -1 : steal_fd(&start_fds[START_FD_STDERR]);
     return run;
 }
 
@@ -229,15 +231,23 @@ void agent_run_kill(struct agent_run *run) {
         run->give_up_ns = monotonic_ns() + CONFIRM_NS;
 }
 
+static bool ask_stage(const struct agent_run *run, const struct stage_request *request) {
+    return run->control >= 0 && send(run->control, request, sizeof *request, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+                                    (ssize_t)sizeof *request;
+}
+
+/* It may be there before the stage, which reads it once there is a command. */
+void agent_run_signal(struct agent_run *run, int number) {
+    const struct stage_request request = {.signal = number, .passed_on = 1};
+    ask_stage(run, &request);
+}
+
 void agent_run_stop(struct agent_run *run) {
     if (run->stopping)
         return;
     run->stopping = true;
-    struct stage_request request = {.signal = SIGTERM};
-    bool asked =
-        run->stage_pidfd >= 0 && run->control >= 0 &&
-        send(run->control, &request, sizeof request, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof request;
-    if (asked)
+    const struct stage_request request = {.signal = SIGTERM};
+    if (run->stage_pidfd >= 0 && ask_stage(run, &request))
         run->kill_at_ns = monotonic_ns() + (uint64_t)run->grace_ms * 1000000u;
     else
         agent_run_kill(run);
@@ -301,6 +311,10 @@ static void hear_event(struct agent_run *run, const struct stage_event *event, p
     case STAGE_EXIT:
         run->has_status = true;
         run->ended.status = event->status;
+        run->ended.signal = event->signal;
+        break;
+    case STAGE_STARTS:
+        run->starting = true;
         break;
     case STAGE_ERROR:
         set_failed(run, event->text, "");
@@ -457,6 +471,8 @@ bool agent_run_over(struct agent_run *run) {
     bool outcome_known = run->bwrap == 0 || run->has_status || (run->ended.flags & ENDED_FAILED) != 0;
     if (run->launched && !run->given_up && !(inside_is_gone(run) && outcome_known && is_checked(run)))
         return false;
+    if (run->foreground && !run->starting && (run->ended.flags & ENDED_FAILED) != 0)
+        run->ended.flags |= ENDED_UNSTARTED;
     close_outputs(run);
     return true;
 }

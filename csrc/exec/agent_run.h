@@ -28,11 +28,14 @@ struct agent_run {
     struct kept *kept; /* NULL: the run was never launched */
     int diagnostics;   /* bwrap's stderr */
     int listener;      /* the proxy's, of a run whose network is its own, until the addon has it; -1 */
-    int outputs[2];    /* the command's stdout and stderr: held open, so that Node wakes once, for the end */
+    int outputs[2];    /* the command's stdout and stderr: held open, so that Node wakes once, for the end; -1 in
+                          the foreground */
     uint64_t deadline_ns; /* when to stop it by itself; 0: never, or done */
     uint64_t give_up_ns;  /* when KILL has had its time; 0: not killed */
     uint64_t kill_at_ns;  /* when TERM has had its time; 0: not stopping */
     uint32_t grace_ms;
+    bool foreground; /* in the process group of a command line */
+    bool starting;   /* in the foreground: there may be a command */
     bool stopping;
     bool launched;   /* bwrap was forked */
     bool greeted;    /* the stage said hello */
@@ -52,6 +55,7 @@ struct agent_context {
     struct session_index *index; /* NULL: none could be had */
     int questions;               /* the supervisors' end of the question socket; -1: none */
     struct port_table *ports;    /* NULL: none */
+    pid_t group;                 /* the process group of the command line; 0: none */
 };
 
 uint64_t monotonic_ns(void);
@@ -68,6 +72,9 @@ struct agent_run *agent_run_refused(uint64_t id, const char *why);
 
 /* TERM to the command's group, KILL to everything after the grace; KILL at once where nothing runs yet. */
 void agent_run_stop(struct agent_run *run);
+
+/* What the command line got, for the command: unless that got it too, being in the same group. */
+void agent_run_signal(struct agent_run *run, int number);
 
 /*
  * KILL to everything; a run whose stage has not said hello gets half a second to end by itself, and is killed

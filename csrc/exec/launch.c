@@ -71,6 +71,17 @@ static int unshare_mounts(void) {
 }
 
 /*
+ * What is sent to the group is for the command. Blocked and not ignored: the stage, which inherits that, sees
+ * what came before there was one. SIGCHLD is bwrap's.
+ */
+static int join_group(pid_t group) {
+    sigset_t all;
+    sigfillset(&all);
+    sigdelset(&all, SIGCHLD);
+    return sigprocmask(SIG_SETMASK, &all, NULL) == 0 ? setpgid(0, group) : -1;
+}
+
+/*
  * bwrap gets nothing from the command's environment or words: a variable such as LD_PRELOAD must not act
  * outside the sandbox, and every local user can read its arguments.
  */
@@ -79,6 +90,8 @@ static _Noreturn void child_main(const struct launch *launch) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    if (launch->group > 0 && join_group(launch->group) != 0)
+        fail("joining the process group of the command line", errno);
     struct stat facts;
     int fd = launch->start_fds[START_FD_PAYLOAD];
     void *data = MAP_FAILED;
@@ -106,8 +119,9 @@ static _Noreturn void child_main(const struct launch *launch) {
     /* bwrap reads --args from the descriptor's offset on. */
     if (lseek(LAUNCH_FD_ARGUMENTS, (off_t)payload.arguments_offset, SEEK_SET) < 0)
         fail("seeking the arguments", errno);
-    char words[][sizeof LAUNCH_HELPER_PATH] = {"bwrap", "--args", "3", "--", LAUNCH_HELPER_PATH, "stage"};
-    char *const argv[] = {words[0], words[1], words[2], words[3], words[4], words[5], NULL};
+    char words[][sizeof LAUNCH_HELPER_PATH] = {"bwrap", "--args", "3", "--", LAUNCH_HELPER_PATH, "stage", "foreground"};
+    char *const argv[] = {
+        words[0], words[1], words[2], words[3], words[4], words[5], launch->group > 0 ? words[6] : NULL, NULL};
     char *const envp[] = {NULL};
     execve(payload.bwrap, argv, envp);
     syscall(SYS_execveat, bwrap, "", argv, envp, AT_EMPTY_PATH);

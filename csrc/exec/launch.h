@@ -16,6 +16,7 @@ struct launch {
     int helper;                                  /* the helper's own executable */
     bool mount_plan;                             /* START_MOUNT_PLAN */
     const struct session_namespaces *namespaces; /* NULL: without START_SESSION */
+    pid_t group; /* the process group that the command is to be in; 0: a session of its own */
 };
 
 /* Forks the child that becomes bwrap. Its pid, or -1 with errno. What goes wrong later is written to

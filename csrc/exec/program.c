@@ -105,6 +105,7 @@ static int apply_limits(const struct payload *payload) {
 
 struct start {
     const struct payload *payload;
+    const struct group_signals *group_signals; /* or NULL */
     char **shell_argv;
     struct program_result result;
 };
@@ -113,7 +114,10 @@ struct start {
 static int child_main(void *data) {
     struct start *start = data;
     const struct payload *payload = start->payload;
-    setsid();
+    if (start->group_signals == NULL)
+        setsid();
+    else
+        group_signals_take_over(start->group_signals);
     reset_signals();
     umask((mode_t)payload->file_mode_mask);
     syscall(SYS_close_range, 3u, ~0u, 0u);
@@ -149,8 +153,9 @@ static pid_t start_child(struct start *start) {
     return pid;
 }
 
-struct program_result program_start(const struct payload *payload) {
+struct program_result program_start(const struct payload *payload, const struct group_signals *group_signals) {
     struct start start = {.payload = payload,
+                          .group_signals = group_signals,
                           .shell_argv = calloc(payload->argc + 2, sizeof *start.shell_argv)};
     if (start.shell_argv == NULL)
         return (struct program_result){.pid = -1, .failure = PROGRAM_NO_FORK, .errnum = ENOMEM};

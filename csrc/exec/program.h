@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include "exec/group_signals.h"
 #include "exec/payload.h"
 
 enum program_failure {
@@ -15,7 +16,7 @@ enum program_failure {
 };
 
 struct program_result {
-    pid_t pid; /* leader of its own session and process group; -1 where it did not start */
+    pid_t pid; /* -1 where it did not start */
     enum program_failure failure;
     int errnum;
 };
@@ -23,9 +24,10 @@ struct program_result {
 /*
  * Starts argv with exactly envp, in cwd, with the planned umask, limits and niceness, default signal
  * dispositions and an empty mask, on descriptors 0 to 2 of the caller and no others. argv[0] without a slash
- * is looked up in envp's PATH. Returns after exec: the process group exists and a signal to it reaches the
- * program.
+ * is looked up in envp's PATH. It leads a session and a process group of its own; or with group_signals it
+ * stays in the caller's, and what was sent to that before is sent to it. Returns after exec: the process
+ * group exists and a signal to it reaches the program.
  */
-struct program_result program_start(const struct payload *payload);
+struct program_result program_start(const struct payload *payload, const struct group_signals *group_signals);
 
 #endif

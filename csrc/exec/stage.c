@@ -22,6 +22,7 @@
 
 #include "base/cleanup.h"
 #include "exec/gateway_wire.h"
+#include "exec/group_signals.h"
 #include "exec/mount_check.h"
 #include "exec/passfd.h"
 #include "exec/payload.h"
@@ -34,11 +35,24 @@
 enum { STAGE_DONE = 0, STAGE_BROKEN = 125 };
 
 /* False: the agent is gone, or wants no more of this run. */
+static bool tell_event(struct stage_event *event, const char *text) {
+    snprintf(event->text, sizeof event->text, "%s", text);
+    size_t size = offsetof(struct stage_event, text) + strlen(event->text) + 1;
+    return send(LAUNCH_FD_CONTROL, event, size, MSG_NOSIGNAL) == (ssize_t)size;
+}
+
 static bool tell(enum stage_event_type type, int status, const char *text) {
     struct stage_event event = {.type = type, .status = status};
-    snprintf(event.text, sizeof event.text, "%s", text);
-    size_t size = offsetof(struct stage_event, text) + strlen(event.text) + 1;
-    return send(LAUNCH_FD_CONTROL, &event, size, MSG_NOSIGNAL) == (ssize_t)size;
+    return tell_event(&event, text);
+}
+
+/* Exit code and signal, as a shell would show both in one number. */
+static void tell_exit(int wait_status) {
+    bool killed = WIFSIGNALED(wait_status);
+    struct stage_event event = {.type = STAGE_EXIT,
+                                .status = killed ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status),
+                                .signal = killed ? WTERMSIG(wait_status) : 0};
+    tell_event(&event, "");
 }
 
 /* Where the run's network is its own: its end of the proxy, in which the addon accepts. 0, or -1 with errno.
@@ -88,22 +102,23 @@ static int check_mounts(const struct payload *payload, char *text, size_t text_s
 }
 
 /*
- * Where stdin is /dev/null it is the run's own, by a mount that is read-only: the node of the host could be
- * changed through a descriptor (fchmod(2)) by root, who owns it.
+ * Where one of them is /dev/null it is the run's own, by a mount that is read-only: the node of the host
+ * could be changed through a descriptor (fchmod(2)) by root, who owns it.
  */
-static int take_stdin(void) {
+static int take_one(int given, int target) {
     struct stat facts;
-    if (fstat(LAUNCH_FD_STDIN, &facts) != 0)
+    if (fstat(given, &facts) != 0)
         return -1;
     if (!S_ISCHR(facts.st_mode) || facts.st_rdev != makedev(1, 3))
-        return dup2(LAUNCH_FD_STDIN, 0);
+        return dup2(given, target);
     cleanup_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    return null < 0 ? -1 : dup2(null, 0);
+    return null < 0 ? -1 : dup2(null, target);
 }
 
 /* The command's own stdio onto 0 to 2; everything else that came along is closed, but for the sockets. */
 static int take_stdio(void) {
-    if (take_stdin() < 0 || dup2(LAUNCH_FD_STDOUT, 1) < 0 || dup2(LAUNCH_FD_STDERR, 2) < 0)
+    if (take_one(LAUNCH_FD_STDIN, 0) < 0 || take_one(LAUNCH_FD_STDOUT, 1) < 0 ||
+        take_one(LAUNCH_FD_STDERR, 2) < 0)
         return -1;
     close(LAUNCH_FD_ARGUMENTS);
     if (syscall(SYS_close_range, LAUNCH_FD_CONTROL + 1u, LAUNCH_FD_SUPERVISOR - 1u, 0u) != 0)
@@ -138,37 +153,33 @@ static int command_not_started(const struct payload *payload, const struct progr
     return missing || result->failure == PROGRAM_NO_CWD ? 127 : 126;
 }
 
-/* Sends what the agent asks for to the command's group. False when the agent is gone. */
-static bool serve_control(pid_t command) {
+/* Sends what the agent asks for to the command, or its group. False when the agent is gone. */
+static bool serve_control(pid_t command, bool foreground) {
     struct stage_request request;
     ssize_t got = recv(LAUNCH_FD_CONTROL, &request, sizeof request, MSG_DONTWAIT);
-    if (got == (ssize_t)sizeof request)
-        kill(-command, request.signal);
+    if (got == (ssize_t)sizeof request && !(request.passed_on != 0 && group_signals_had(request.signal)))
+        kill(foreground ? command : -command, request.signal);
     return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* Reaps all there is. True when the command itself ended, with its status as a shell would show it. */
-static bool reap(pid_t command, int *status) {
-    int wait_status;
+/* Reaps all there is. True when the command itself ended. */
+static bool reap(pid_t command, int *wait_status) {
     pid_t pid;
-    while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0) {
-        if (pid != command)
-            continue;
-        *status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-        return true;
-    }
+    while ((pid = waitpid(-1, wait_status, WNOHANG)) > 0)
+        if (pid == command)
+            return true;
     return false;
 }
 
 /* Until the command ends, or agent or supervisor do. The kernel kills whatever is left when pid 1 returns. */
-static int supervise(pid_t command, int signals, bool supervised) {
+static int supervise(pid_t command, int signals, bool supervised, bool foreground) {
     struct pollfd waiting[] = {{.fd = signals, .events = POLLIN},
                                {.fd = LAUNCH_FD_CONTROL, .events = POLLIN},
                                {.fd = supervised ? LAUNCH_FD_SUPERVISOR : -1, .events = POLLIN}};
     for (;;) {
         int status;
         if (reap(command, &status)) {
-            tell(STAGE_EXIT, status, "");
+            tell_exit(status);
             return STAGE_DONE;
         }
         if (poll(waiting, sizeof waiting / sizeof waiting[0], -1) < 0 && errno != EINTR)
@@ -176,7 +187,7 @@ static int supervise(pid_t command, int signals, bool supervised) {
         struct signalfd_siginfo info;
         while (waiting[0].revents != 0 && read(signals, &info, sizeof info) > 0)
             ;
-        if (waiting[1].revents != 0 && !serve_control(command))
+        if (waiting[1].revents != 0 && !serve_control(command, foreground))
             return STAGE_BROKEN;
         /* The supervisor says nothing any more: this is its end, and the run's. */
         if (waiting[2].revents != 0)
@@ -184,7 +195,7 @@ static int supervise(pid_t command, int signals, bool supervised) {
     }
 }
 
-int stage_main(void) {
+int stage_main(bool foreground) {
     /* A command must not reach pid 1 through /proc or ptrace, nor the helper's file through /proc/1/exe. */
     prctl(PR_SET_DUMPABLE, 0);
     struct payload payload;
@@ -203,6 +214,9 @@ int stage_main(void) {
     sigprocmask(SIG_SETMASK, &all, NULL);
     if (take_stdio() != 0)
         return fail("the stage cannot take its descriptors: %s", strerror(errno));
+    struct group_signals group = {.status = -1};
+    if (foreground && group_signals_open(&group) != 0)
+        return fail("the stage cannot see its own signals: %s", strerror(errno));
     if (!enter_supervision(&payload))
         return STAGE_BROKEN;
     if (payload.argc == 0) {
@@ -215,7 +229,9 @@ int stage_main(void) {
     int signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals < 0)
         return fail("signalfd: %s", strerror(errno));
-    struct program_result result = program_start(&payload);
+    if (foreground && !tell(STAGE_STARTS, 0, ""))
+        return STAGE_BROKEN;
+    struct program_result result = program_start(&payload, foreground ? &group : NULL);
     if (result.failure == PROGRAM_NO_FORK || result.failure == PROGRAM_NO_LIMIT)
         return fail("cannot start a process in the sandbox: %s", strerror(result.errnum));
     if (result.failure != PROGRAM_STARTED) {
@@ -226,5 +242,5 @@ int stage_main(void) {
     close(0);
     close(1);
     close(2);
-    return supervise(result.pid, signals, (payload.supervision & SUPERVISE_FILTER) != 0);
+    return supervise(result.pid, signals, (payload.supervision & SUPERVISE_FILTER) != 0, foreground);
 }

@@ -3,7 +3,12 @@
 #ifndef OS_SANDBOX_EXEC_STAGE_H
 #define OS_SANDBOX_EXEC_STAGE_H
 
-/* Runs on the descriptors of enum launch_fd; returns the process's exit status. */
-int stage_main(void);
+#include <stdbool.h>
+
+/*
+ * Runs on the descriptors of enum launch_fd; returns the process's exit status. foreground: it and the command
+ * are in the process group of a command line.
+ */
+int stage_main(bool foreground);
 
 #endif

@@ -7,13 +7,13 @@
 
 #include <stdint.h>
 
-#define WIRE_VERSION 2u
+#define WIRE_VERSION 3u
 
 /* The agent's end of the addon's socket. */
 #define AGENT_SOCKET_FD 3
 
 /* Addon → agent. */
-enum agent_request_type { AGENT_START = 1, AGENT_STOP = 2 };
+enum agent_request_type { AGENT_START = 1, AGENT_STOP = 2, AGENT_SIGNAL = 3 };
 
 /* What AGENT_START carries by SCM_RIGHTS, in this order. */
 enum agent_start_fd {
@@ -32,12 +32,14 @@ struct agent_request {
     uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
     uint32_t grace_ms;    /* between TERM and KILL */
     uint32_t flags;       /* enum agent_start_flags */
+    int32_t signal;       /* AGENT_SIGNAL: what the command line got, for the command */
 };
 
 enum agent_start_flags {
     START_SESSION = 1u << 0,    /* enter the session's namespaces; else bwrap makes all of them */
     START_MOUNT_PLAN = 1u << 1, /* mount the plan before bwrap starts, whose arguments then hold none of it */
     START_SUPERVISED = 1u << 2, /* with a supervisor */
+    START_FOREGROUND = 1u << 3, /* in the process group and on the terminal of the addon's process */
 };
 
 /* Agent → addon. The text is cut to what is used when sent. */
@@ -51,7 +53,8 @@ enum agent_event_type {
 enum agent_ended_flags {
     ENDED_FAILED = 1u << 0,       /* the sandbox itself failed: text says why, status means nothing */
     ENDED_TIMED_OUT = 1u << 1,    /* the deadline stopped it */
-    ENDED_UNSTARTED = 1u << 2,    /* stopped before there was a command: status means nothing */
+    ENDED_UNSTARTED = 1u << 2,    /* stopped before there was a command: status means nothing; with
+                                     ENDED_FAILED, of a run in the foreground: it failed before that */
     ENDED_UNCONFIRMED = 1u << 3,  /* KILL was sent, and something is still there (in the kernel, or traced) */
     ENDED_UNSUPERVISED = 1u << 4, /* a probe found no notifications here: only the static filter can be had */
     ENDED_UNFILTERED = 1u << 5,   /* nor that one */
@@ -80,6 +83,7 @@ struct agent_event {
     uint32_t flags;
     int32_t status; /* AGENT_ENDED: exit code, 128+n for a signal. AGENT_READY: errno of the session's
                        namespaces, 0 = made */
+    int32_t signal; /* AGENT_ENDED: the signal that the command died of, 0: none */
     char text[AGENT_TEXT_MAX];
 };
 
@@ -91,11 +95,13 @@ enum stage_event_type {
     STAGE_UNSUPERVISED = 4, /* of a probe; text says why */
     STAGE_UNFILTERED = 5,   /* of a probe; text says why */
     STAGE_LISTENER = 6,     /* of a run whose network is its own: the proxy's listener comes along */
+    STAGE_STARTS = 7,       /* of a run in the foreground: from here on there may be a command */
 };
 
 struct stage_event {
     uint32_t type;
     int32_t status; /* STAGE_EXIT: exit code, 128+n for a signal */
+    int32_t signal; /* that one, 0: none */
     char text[AGENT_TEXT_MAX];
 };
 
@@ -116,9 +122,10 @@ struct supervisor_ready {
     int32_t status;
 };
 
-/* Agent → stage: a signal for the command's process group. */
+/* Agent → stage: a signal for the command's process group; in the foreground for the command alone. */
 struct stage_request {
     int32_t signal;
+    uint32_t passed_on; /* not 0: the command line got it, and where its whole group did, so has the command */
 };
 
 /* Descriptors as bwrap and the stage find them. */

@@ -236,7 +236,7 @@ static void end_agent(void) {
 
 int main(int argc, char **argv) {
     if (argc == 2)
-        return strcmp(argv[1], "agent") == 0 ? agent_main() : stage_main();
+        return strcmp(argv[1], "agent") == 0 ? agent_main(false) : stage_main(false);
     readiness();
     session_network();
     nothing_is_left_open();

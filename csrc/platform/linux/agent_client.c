@@ -19,7 +19,7 @@
 #define ABOVE_TARGETS 16
 
 /* Node ignores SIGPIPE and SIGXFSZ; a child that inherited that would pass it on to every command. */
-static int set_attributes(posix_spawnattr_t *attributes) {
+static int set_attributes(posix_spawnattr_t *attributes, bool foreground) {
     sigset_t all;
     sigset_t none;
     sigfillset(&all);
@@ -28,8 +28,11 @@ static int set_attributes(posix_spawnattr_t *attributes) {
     if (failed == 0)
         failed = posix_spawnattr_setsigmask(attributes, &none);
     if (failed == 0)
-        failed = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
-                                                          POSIX_SPAWN_SETSID);
+        failed = posix_spawnattr_setpgroup(attributes, 0);
+    const int place = foreground ? POSIX_SPAWN_SETPGROUP : POSIX_SPAWN_SETSID;
+    if (failed == 0)
+        failed = posix_spawnattr_setflags(attributes,
+                                          (short)(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | place));
     return failed;
 }
 
@@ -40,19 +43,20 @@ static int set_actions(posix_spawn_file_actions_t *actions, int socket) {
     return failed != 0 ? failed : posix_spawn_file_actions_adddup2(actions, socket, AGENT_SOCKET_FD);
 }
 
-static int spawn(const char *helper, int socket, pid_t *pid) {
+static int spawn(const char *helper, bool foreground, int socket, pid_t *pid) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     char name[] = "os-sandbox-agent";
     char role[] = "agent";
-    char *const argv[] = {name, role, NULL};
+    char where[] = "foreground";
+    char *const argv[] = {name, role, foreground ? where : NULL, NULL};
     char *const envp[] = {NULL};
     int failed = posix_spawn_file_actions_init(&actions);
     if (failed != 0)
         return failed;
     failed = posix_spawnattr_init(&attributes);
     if (failed == 0) {
-        failed = set_attributes(&attributes);
+        failed = set_attributes(&attributes, foreground);
         if (failed == 0)
             failed = set_actions(&actions, socket);
         if (failed == 0)
@@ -63,7 +67,7 @@ static int spawn(const char *helper, int socket, pid_t *pid) {
     return failed;
 }
 
-int agent_spawn(const char *helper, struct agent_process *out, struct error *err) {
+int agent_spawn(const char *helper, bool foreground, struct agent_process *out, struct error *err) {
     int pair[2];
     *out = (struct agent_process){.pid = -1, .pidfd = -1, .socket = -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0)
@@ -75,7 +79,7 @@ int agent_spawn(const char *helper, struct agent_process *out, struct error *err
     if (theirs < 0)
         return error_set(err, ERROR_HOST, errno, "fcntl");
     pid_t pid;
-    int failed = spawn(helper, theirs, &pid);
+    int failed = spawn(helper, foreground, theirs, &pid);
     if (failed != 0)
         return error_set(err, ERROR_HOST, failed, "cannot start %s", helper);
     int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);

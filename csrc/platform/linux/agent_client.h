@@ -18,16 +18,16 @@ struct agent_process {
 
 /*
  * Starts the helper as an agent by posix_spawn, which copies no page tables: its cost does not grow with this
- * process. In a session of its own, with default signal dispositions, /dev/null as stdio and an empty
- * environment. 0, or -1 with everything closed.
+ * process. In a session of its own, or foreground: only in a process group of its own; with default signal
+ * dispositions, /dev/null as stdio and an empty environment. 0, or -1 with everything closed.
  */
-int agent_spawn(const char *helper, struct agent_process *out, struct error *err);
+int agent_spawn(const char *helper, bool foreground, struct agent_process *out, struct error *err);
 
 /* True when it has ended and was reaped. By its own descriptor: SIGCHLD and every other child stay libuv's.
  */
 bool agent_reap(struct agent_process *agent);
 
-/* Sends a start with its descriptors, or a stop (fds NULL). 0, or a negative errno; -EAGAIN: the socket is
+/* Sends a start with its descriptors, or a stop or signal (fds NULL). 0, or a negative errno; -EAGAIN: the socket is
  * full. */
 int agent_send(const struct agent_process *agent, const struct agent_request *request, const int *fds);
 
