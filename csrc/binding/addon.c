@@ -3,18 +3,21 @@
 
 #include "binding/process_binding.h"
 #include "binding/session_binding.h"
+#include "binding/settings_binding.h"
 
 static const struct {
     const char *name;
     napi_callback function;
 } functions[] = {
-    {"optionSchema", policy_binding_schema}, {"makePolicy", policy_binding_make},
-    {"startSession", session_binding_start}, {"startRun", run_binding_start},
-    {"stopRun", session_binding_stop},       {"disposeSession", session_binding_dispose},
-    {"answerAsk", network_binding_answer},   {"updateNetwork", network_binding_update},
-    {"exposePort", network_binding_expose},  {"probeSession", session_binding_probe},
-    {"signalRun", session_binding_signal},   {"dieOfSignal", process_binding_die},
-    {"terminalTake", terminal_binding_take}, {"terminalGive", terminal_binding_give},
+    {"optionSchema", policy_binding_schema},   {"makePolicy", policy_binding_make},
+    {"startSession", session_binding_start},   {"startRun", run_binding_start},
+    {"stopRun", session_binding_stop},         {"disposeSession", session_binding_dispose},
+    {"answerAsk", network_binding_answer},     {"updateNetwork", network_binding_update},
+    {"exposePort", network_binding_expose},    {"probeSession", session_binding_probe},
+    {"signalRun", session_binding_signal},     {"dieOfSignal", process_binding_die},
+    {"terminalTake", terminal_binding_take},   {"terminalGive", terminal_binding_give},
+    {"parseSettings", settings_binding_parse}, {"mergeOptions", settings_binding_merge},
+    {"settingsTable", settings_binding_table},
 };
 
 NAPI_MODULE_INIT() {

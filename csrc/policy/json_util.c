@@ -82,6 +82,14 @@ void json_escape_text(const char *text, size_t length, bool quoted, char *out, s
     strcpy(body + used, quote);
 }
 
+bool json_is_one_of(const json_t *value, const char *list) {
+    cleanup_json json_t *values = list == NULL ? NULL : json_loads(list, JSON_DECODE_INT_AS_REAL, NULL);
+    for (size_t i = 0; i < json_array_size(values); i++)
+        if (json_equal(json_array_get(values, i), value))
+            return true;
+    return false;
+}
+
 static void describe_object(const json_t *value, char *out, size_t size) {
     const json_t *name = json_object_get(value, JSON_UNSUPPORTED_KEY);
     if (json_object_size(value) == 1 && json_is_string(name))

@@ -6,6 +6,9 @@
 #include "policy/options.h"
 
 #define STORED(member) .offset = offsetof(struct options, member)
+#define ADDS .layering = OPTION_LAYER_ADDS
+#define HOLDS(value) .layering = OPTION_LAYER_HOLDS, .held = (value)
+#define LEAST .layering = OPTION_LAYER_LEAST
 #define LATER(values) .support = OPTION_LATER, .inert = (values)
 
 static const char network[] = "network";
@@ -16,7 +19,8 @@ static const struct option_row rows[] = {
     {"", network, OPTION_OBJECT, .support = OPTION_HONOURED},
     {network, "allowedDomains", OPTION_STRINGS, .entry = OPTION_ENTRY_DOMAIN,
      STORED(network.allowed_domains)},
-    {network, "deniedDomains", OPTION_STRINGS, .entry = OPTION_ENTRY_DOMAIN, STORED(network.denied_domains)},
+    {network, "deniedDomains", OPTION_STRINGS, .entry = OPTION_ENTRY_DOMAIN, STORED(network.denied_domains),
+     ADDS},
     {network, "allowUnixSockets", OPTION_STRINGS, .entry = OPTION_ENTRY_PATH,
      STORED(network.allow_unix_sockets)},
     {network, "allowLocalBinding", OPTION_BOOLEAN, STORED(network.allow_local_binding)},
@@ -25,24 +29,26 @@ static const struct option_row rows[] = {
     {network, "upstreamProxy", OPTION_STRING, .entry = OPTION_ENTRY_UPSTREAM, STORED(network.upstream_proxy)},
     {network, "maxTunnels", OPTION_NUMBER, .least = 1, .most = 65536, STORED(network.max_tunnels)},
     {"", filesystem, OPTION_OBJECT, .support = OPTION_HONOURED},
-    {filesystem, "denyRead", OPTION_STRINGS, .entry = OPTION_ENTRY_PATH, STORED(fs.deny_read)},
+    {filesystem, "denyRead", OPTION_STRINGS, .entry = OPTION_ENTRY_PATH, STORED(fs.deny_read), ADDS},
     {filesystem, "allowWrite", OPTION_STRINGS, .entry = OPTION_ENTRY_PATH, STORED(fs.allow_write)},
-    {filesystem, "denyWrite", OPTION_STRINGS, .entry = OPTION_ENTRY_PATH, STORED(fs.deny_write)},
+    {filesystem, "denyWrite", OPTION_STRINGS, .entry = OPTION_ENTRY_PATH, STORED(fs.deny_write), ADDS},
     {filesystem, "allowRead", OPTION_STRINGS, .entry = OPTION_ENTRY_PATH, STORED(fs.allow_read)},
-    {filesystem, "defaultRead", OPTION_STRING, .entry = OPTION_ENTRY_DEFAULT_READ, STORED(fs.default_read)},
+    {filesystem, "defaultRead", OPTION_STRING, .entry = OPTION_ENTRY_DEFAULT_READ, STORED(fs.default_read),
+     HOLDS("\"deny\"")},
     {filesystem, "allowGitConfig", OPTION_BOOLEAN, STORED(fs.allow_git_config)},
     {filesystem, "allowProtected", OPTION_STRINGS, .entry = OPTION_ENTRY_PROTECTED,
      STORED(fs.allow_protected)},
     {"", "monitorViolations", OPTION_BOOLEAN, STORED(monitor_violations)},
-    {"", "ignoreViolations", OPTION_STRING_LISTS, .entry = OPTION_ENTRY_TEXT},
+    {"", "ignoreViolations", OPTION_STRING_LISTS, .entry = OPTION_ENTRY_TEXT, .layering = OPTION_LAYER_KEYS},
     {"", "monitorReads", OPTION_BOOLEAN, STORED(monitor_reads)},
-    {"", "violationLog", OPTION_STRING, .entry = OPTION_ENTRY_FIXED_PATH, STORED(violation_log)},
+    {"", "violationLog", OPTION_STRING, .entry = OPTION_ENTRY_FIXED_PATH, STORED(violation_log),
+     .layering = OPTION_LAYER_LOG},
     {"", limits, OPTION_OBJECT, .support = OPTION_HONOURED},
-    {limits, "memoryBytes", OPTION_NUMBER, LATER(NULL)},
-    {limits, "processes", OPTION_NUMBER, LATER(NULL)},
-    {limits, "cpuSeconds", OPTION_NUMBER, LATER(NULL)},
-    {limits, "fileBytes", OPTION_NUMBER, LATER(NULL)},
-    {limits, "openFiles", OPTION_NUMBER, LATER(NULL)},
+    {limits, "memoryBytes", OPTION_NUMBER, LATER(NULL), LEAST},
+    {limits, "processes", OPTION_NUMBER, LATER(NULL), LEAST},
+    {limits, "cpuSeconds", OPTION_NUMBER, LATER(NULL), LEAST},
+    {limits, "fileBytes", OPTION_NUMBER, LATER(NULL), LEAST},
+    {limits, "openFiles", OPTION_NUMBER, LATER(NULL), LEAST},
     {"", "backend", OPTION_STRING, LATER("[\"auto\", \"bwrap\"]")},
 };
 

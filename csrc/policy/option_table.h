@@ -37,6 +37,16 @@ enum option_support {
     OPTION_LATER, /* part of the interface, not of this version: refused unless the value changes nothing */
 };
 
+/* What becomes of a value where more than one layer of settings has one. */
+enum option_layering {
+    OPTION_LAYER_LATER, /* the later layer's replaces it */
+    OPTION_LAYER_ADDS,  /* the lists add up */
+    OPTION_LAYER_HOLDS, /* once it is .held, it stays so */
+    OPTION_LAYER_LEAST, /* the smallest number holds */
+    OPTION_LAYER_KEYS,  /* a later key of a map replaces the same key */
+    OPTION_LAYER_LOG,   /* replaced, but no command may write what it was */
+};
+
 struct option_row {
     const char *group; /* the object it is a key of: "" for the options themselves */
     const char *key;
@@ -46,6 +56,8 @@ struct option_row {
     size_t offset; /* of its member in struct options, for what is stored: OPTION_NUMBER in a uint32_t */
     uint32_t least, most; /* OPTION_NUMBER */
     const char *inert;    /* OPTION_LATER: a JSON list of the values that change nothing, or NULL */
+    enum option_layering layering;
+    const char *held; /* OPTION_LAYER_HOLDS: the value, as JSON */
 };
 
 /* The row of a key in a group, or NULL. */

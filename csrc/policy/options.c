@@ -10,17 +10,10 @@
 #include "policy/address_block.h"
 #include "policy/domain_pattern.h"
 #include "policy/json_util.h"
+#include "policy/option_place.h"
 #include "policy/option_table.h"
 #include "policy/protected_names.h"
 #include "policy/upstream_proxy.h"
-
-#define PLACE_SIZE 256 /* group, key, quoted map key and index, each bounded */
-
-static inline void cleanup_json_fn(json_t **slot) {
-    json_decref(*slot);
-}
-
-#define cleanup_json __attribute__((cleanup(cleanup_json_fn)))
 
 static int fail(struct error *err, const char *place, const char *expected, const json_t *found,
                 const char *reason) {
@@ -29,19 +22,6 @@ static int fail(struct error *err, const char *place, const char *expected, cons
     bool more = reason != NULL;
     return error_set(err, ERROR_OPTIONS, 0, "%s: expected %s, found %s%s%s%s", place, expected, what,
                      more ? " (" : "", more ? reason : "", more ? ")" : "");
-}
-
-/* "group.key", or with ["…"] where the key is not a short word. */
-static void place_of_key(const char *group, const char *key, char place[PLACE_SIZE]) {
-    static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$";
-    size_t length = strlen(key);
-    if (length > 0 && length < JSON_FOUND_SIZE && strspn(key, word) == length) {
-        snprintf(place, PLACE_SIZE, "%s%s%s", group, *group == '\0' ? "" : ".", key);
-        return;
-    }
-    char quoted[JSON_FOUND_SIZE];
-    json_escape_text(key, length, true, quoted, sizeof quoted);
-    snprintf(place, PLACE_SIZE, "%s[%s]", *group == '\0' ? "options" : group, quoted);
 }
 
 static int check_path(const char *text, struct error *reason) {
@@ -169,7 +149,7 @@ static int read_strings(const json_t *value, enum option_entry entry, const char
         return too_many(err, place, count);
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(value, i);
-        char item_place[PLACE_SIZE + 16];
+        char item_place[OPTION_PLACE_SIZE + 16];
         snprintf(item_place, sizeof item_place, "%s[%zu]", place, i);
         if (check_entry(item, rule, item_place, err) != 0)
             return -1;
@@ -199,8 +179,8 @@ static int read_ignore_rule(const char *command, const json_t *lines, const char
     if (strlen(command) > OPTION_STRING_MAX)
         return error_set(err, ERROR_OPTIONS, 0, "%s: expected keys of at most %d bytes, found one of %zu",
                          place, OPTION_STRING_MAX, strlen(command));
-    char rule_place[PLACE_SIZE];
-    place_of_key(place, command, rule_place);
+    char rule_place[OPTION_PLACE_SIZE];
+    option_place_of_key(place, command, rule_place);
     rule->command = strdup(command);
     if (rule->command == NULL)
         return error_memory(err);
@@ -258,26 +238,13 @@ static int unsupported(struct error *err, const char *place) {
     return error_set(err, ERROR_OPTIONS, 0, "%s: not supported by this version", place);
 }
 
-static int read_later(const json_t *value, const struct option_row *row, const char *place,
-                      struct error *err) {
-    if (row->inert == NULL)
-        return unsupported(err, place);
-    cleanup_json json_t *inert = json_loads(row->inert, 0, NULL);
-    if (inert == NULL)
-        return error_memory(err);
-    for (size_t i = 0; i < json_array_size(inert); i++)
-        if (json_equal(json_array_get(inert, i), value))
-            return 0;
-    return unsupported(err, place);
-}
-
 static int read_group(json_t *value, const char *group, struct options *options, struct error *err);
 
 static int read_option(json_t *value, const struct option_row *row, const char *place,
                        struct options *options, struct error *err) {
     void *slot = (char *)options + row->offset;
     if (row->support == OPTION_LATER)
-        return read_later(value, row, place, err);
+        return json_is_one_of(value, row->inert) ? 0 : unsupported(err, place);
     switch (row->kind) {
     case OPTION_OBJECT:
         return read_group(value, row->key, options, err);
@@ -318,8 +285,8 @@ static int read_group(json_t *value, const char *group, struct options *options,
     const char *key;
     json_t *member;
     json_object_foreach(value, key, member) {
-        char place[PLACE_SIZE];
-        place_of_key(group, key, place);
+        char place[OPTION_PLACE_SIZE];
+        option_place_of_key(group, key, place);
         const struct option_row *row = option_table_find(group, key);
         if (row == NULL)
             return unknown_option(err, group, place);
