@@ -7,10 +7,6 @@
 #include <string.h>
 
 #define GLOB_MAX 4096
-/* Braces in braces. */
-#define DEPTH_MAX 32
-/* A byte that is no UTF-8 is a character of its own, above all others. */
-#define STRAY_BYTE 0x80000000u
 
 bool glob_has_magic(const char *pattern) {
     return strpbrk(pattern, "*?[{") != NULL;
@@ -50,7 +46,7 @@ static uint32_t next_character(const char **at) {
         return value;
     }
     *at += 1;
-    return STRAY_BYTE | bytes[0];
+    return GLOB_STRAY_BYTE | bytes[0];
 }
 
 static const struct {
@@ -134,7 +130,7 @@ struct braces {
     struct {
         uint16_t open;
         uint16_t last; /* the OPEN, or its last COMMA so far */
-    } levels[DEPTH_MAX];
+    } levels[GLOB_DEPTH_MAX];
     size_t depth;
 };
 
@@ -189,7 +185,7 @@ static bool add_token(struct glob *out, struct braces *braces, const char **at) 
             return false;
         break;
     case '{':
-        if (braces->depth == DEPTH_MAX)
+        if (braces->depth == GLOB_DEPTH_MAX)
             return false;
         token.kind = OPEN;
         braces->levels[braces->depth].open = braces->levels[braces->depth].last = (uint16_t)out->count;
@@ -406,4 +402,33 @@ unsigned glob_enter(const struct glob *glob, const unsigned char *state, const c
     memset(next, 0, states.from);
     memcpy(next + states.from, states.sets[states.turn] + states.from, glob->count - states.from);
     return conclude(glob, &states, false);
+}
+
+/* --- part by part --- */
+
+enum glob_part glob_part_at(const struct glob *glob, size_t index, uint32_t *character) {
+    static const enum glob_part parts[] = {
+        [LITERAL] = GLOB_CHARACTER, [ANY] = GLOB_ANY,        [SET] = GLOB_SET,
+        [STAR] = GLOB_STAR,         [GLOBSTAR] = GLOB_STARS, [OPEN] = GLOB_OPEN,
+        [COMMA] = GLOB_COMMA,       [CLOSE] = GLOB_CLOSE,    [END] = GLOB_END};
+    *character = glob->tokens[index].value;
+    return parts[glob->tokens[index].kind];
+}
+
+bool glob_set_has(const struct glob *glob, size_t index, uint32_t character) {
+    const char *set = glob->pattern + glob->tokens[index].value;
+    bool found = false;
+    return read_set(&set, character, &found) && found;
+}
+
+bool glob_set_reaches(const struct glob *glob, size_t index) {
+    const char *start = glob->pattern + glob->tokens[index].value;
+    const char *end = start;
+    bool ignored;
+    if (*start == '!' || *start == '^' || !read_set(&end, 0, &ignored))
+        return true;
+    for (const char *at = start; at < end; at++)
+        if ((unsigned char)*at >= 0x80)
+            return true;
+    return false;
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* True where the pattern has one of the characters * ? [ { */
 bool glob_has_magic(const char *pattern);
@@ -42,6 +43,31 @@ void glob_begin(const struct glob *glob, unsigned char *state);
 /* What is to be said of a name in the folder; *next is its state where anything is. Takes 8 KiB of stack. */
 unsigned glob_enter(const struct glob *glob, const unsigned char *state, const char *name,
                     unsigned char *next);
+
+/* Braces in braces. */
+#define GLOB_DEPTH_MAX 32
+/* A byte that is no UTF-8 is a character of its own, above all others. */
+#define GLOB_STRAY_BYTE 0x80000000u
+
+/* What a pattern is made of, for whoever says it in another language. */
+enum glob_part {
+    GLOB_CHARACTER,
+    GLOB_ANY,
+    GLOB_SET,
+    GLOB_STAR,  /* within a component */
+    GLOB_STARS, /* two of them: any number of components where they are a whole one, else as GLOB_STAR */
+    GLOB_OPEN,  /* braces that have a comma */
+    GLOB_COMMA,
+    GLOB_CLOSE,
+    GLOB_END,
+};
+
+/* Parts in their order, up to GLOB_END. *character: of a GLOB_CHARACTER. */
+enum glob_part glob_part_at(const struct glob *glob, size_t index, uint32_t *character);
+
+/* Whether the GLOB_SET takes the character; whether it may take one that is not ASCII. */
+bool glob_set_has(const struct glob *glob, size_t index, uint32_t character);
+bool glob_set_reaches(const struct glob *glob, size_t index);
 
 /* The pattern that matches exactly this path. NULL: out of memory. The caller frees. */
 char *glob_escape(const char *path);

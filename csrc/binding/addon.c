@@ -1,11 +1,13 @@
 /* The addon's entry: the functions that JS sees of the C core. */
 #include <node_api.h>
 
+<<<<<<< HEAD
 #include "binding/process_binding.h"
+#include "binding/profile_binding.h"
 #include "binding/session_binding.h"
 #include "binding/settings_binding.h"
 
-static const struct {
+    static const struct {
     const char *name;
     napi_callback function;
 } functions[] = {
@@ -17,7 +19,7 @@ static const struct {
     {"signalRun", session_binding_signal},     {"dieOfSignal", process_binding_die},
     {"terminalTake", terminal_binding_take},   {"terminalGive", terminal_binding_give},
     {"parseSettings", settings_binding_parse}, {"mergeOptions", settings_binding_merge},
-    {"settingsTable", settings_binding_table},
+    {"settingsTable", settings_binding_table}, {"profileDarwin", profile_binding_darwin},
 };
 
 NAPI_MODULE_INIT() {

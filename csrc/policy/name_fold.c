@@ -1,6 +1,5 @@
 #include "policy/name_fold.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -23,6 +22,13 @@ static const struct {
     {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0}, {0xfff0, 0xfff8}, {0x1bca0, 0x1bca3},
     {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
 };
+
+const char *name_fold_row(size_t index, uint32_t *from) {
+    if (index >= sizeof folds / sizeof folds[0])
+        return NULL;
+    *from = folds[index].from;
+    return folds[index].to;
+}
 
 /* What the character becomes; NULL: itself. */
 static const char *fold_of(uint32_t value) {

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * The component of so many bytes, folded, into size bytes, cut to that; its length, without the NUL. Case and
@@ -20,6 +21,9 @@ bool path_may_fold(const char *path);
 
 /* Every component of a path. False: nothing changed, or it is too long. */
 bool path_fold(const char *path, char *into, size_t size);
+
+/* What Unicode folds to ASCII letters: the text that the character *from becomes. NULL past the end. */
+const char *name_fold_row(size_t index, uint32_t *from);
 
 /* True for a name as vfat and ntfs make them for old programs: "GIT~1". */
 bool name_is_short_form(const char *name, size_t length);

@@ -146,11 +146,26 @@ bool git_is_dot_git(const char *path, bool fold) {
     return ends_with(path, strlen(path), ".git", 4, fold);
 }
 
+const char *git_part_name(size_t index, enum git_part *part) {
+    if (index >= sizeof parts / sizeof parts[0])
+        return NULL;
+    *part = parts[index].part;
+    return parts[index].name;
+}
+
 /* In a git directory these hold data, whose names are anything: no git directory is told by its name there.
  */
+static const char *const data_names[] = {"objects", "refs", "logs"};
+
+const char *git_data_name(size_t index) {
+    return index < sizeof data_names / sizeof data_names[0] ? data_names[index] : NULL;
+}
+
 static bool holds_data(const char *text, bool fold) {
-    return is_component(text, "objects", fold) || is_component(text, "refs", fold) ||
-           is_component(text, "logs", fold);
+    for (size_t i = 0; i < sizeof data_names / sizeof data_names[0]; i++)
+        if (is_component(text, data_names[i], fold))
+            return true;
+    return false;
 }
 
 /* The next component in the path's first bytes, behind *at; 0: there is none. */

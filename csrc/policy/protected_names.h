@@ -57,6 +57,12 @@ struct git_candidate {
  */
 bool git_candidate_next(const char *path, bool fold, size_t *at, struct git_candidate *out);
 
+/* The parts by their names, each as it is spelled in lower case; NULL past the end. */
+const char *git_part_name(size_t index, enum git_part *part);
+
+/* What holds data in a git directory: below it no name is a part of one. NULL past the end. */
+const char *git_data_name(size_t index);
+
 /* True where a path of so many bytes is one of those by its name. */
 bool git_is_directory_name(const char *path, size_t length, bool fold);
 
