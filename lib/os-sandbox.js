@@ -56,13 +56,13 @@ function makeOsSandbox(classes) {
         return OsSandbox.disabled(`native addon not loaded: ${/** @type {Error} */ (error).message}`);
       }
       const made = makePolicy(options);
-      const { monitorViolations = true, violationLog } = JSON.parse(made.document);
+      const { monitorViolations = true, violationLog, limits } = JSON.parse(made.document);
       /** @type {Set<string>} */
       const warnings = new Set();
       const log = violationLog === undefined ? undefined : await ViolationLog.open(violationLog, homes().home, warnings);
       const session = await Session.start(native, { made, warnings, log });
       if (!(session instanceof Session)) return OsSandbox.disabled(`${REASONS[session.kind]}: ${session.text}`);
-      for (const text of degradationsOf(session.features)) warnings.add(text);
+      for (const text of degradationsOf(session.features, limits)) warnings.add(text);
       const guarantees = guaranteesOf(session.features, monitorViolations);
       const status = { enabled: true, platform: process.platform, guarantees };
       return new OsSandbox(PRIVATE, status, session);

@@ -8,6 +8,10 @@
 #define STORED(member) .offset = offsetof(struct options, member)
 #define LATER(values) .support = OPTION_LATER, .inert = (values)
 
+/* The greatest that a JS number holds exactly: Number.MAX_SAFE_INTEGER. */
+#define EXACT_MAX ((UINT64_C(1) << 53) - 1)
+#define AMOUNT(which) .least = 1, .most = EXACT_MAX, STORED(limits.most[which])
+
 static const char network[] = "network";
 static const char filesystem[] = "filesystem";
 static const char limits[] = "limits";
@@ -38,11 +42,11 @@ static const struct option_row rows[] = {
     {"", "monitorReads", OPTION_BOOLEAN, STORED(monitor_reads)},
     {"", "violationLog", OPTION_STRING, .entry = OPTION_ENTRY_FIXED_PATH, STORED(violation_log)},
     {"", limits, OPTION_OBJECT, .support = OPTION_HONOURED},
-    {limits, "memoryBytes", OPTION_NUMBER, LATER(NULL)},
-    {limits, "processes", OPTION_NUMBER, LATER(NULL)},
-    {limits, "cpuSeconds", OPTION_NUMBER, LATER(NULL)},
-    {limits, "fileBytes", OPTION_NUMBER, LATER(NULL)},
-    {limits, "openFiles", OPTION_NUMBER, LATER(NULL)},
+    {limits, "memoryBytes", OPTION_NUMBER, AMOUNT(COST_MEMORY)},
+    {limits, "processes", OPTION_NUMBER, AMOUNT(COST_PROCESSES)},
+    {limits, "cpuSeconds", OPTION_NUMBER, AMOUNT(COST_CPU)},
+    {limits, "fileBytes", OPTION_NUMBER, AMOUNT(COST_FILE)},
+    {limits, "openFiles", OPTION_NUMBER, AMOUNT(COST_OPEN_FILES)},
     {"", "backend", OPTION_STRING, LATER("[\"auto\", \"bwrap\"]")},
 };
 
