@@ -83,9 +83,27 @@ export interface OsSandboxFilesystemOptions {
   allowProtected?: readonly string[];
 }
 
+/**
+ * What each command may cost; whole numbers from 1. Absent: what this process itself may. Coming to one is reported as a
+ * violation, where it is seen. See `guarantees.limits` for how they hold.
+ */
+export interface OsSandboxLimits {
+  /** Of all its processes together with a cgroup; else of each, in memory of its own that it can write (RLIMIT_DATA). */
+  memoryBytes?: number;
+  /** Processes and threads at the same time; Node alone has about a dozen. */
+  processes?: number;
+  /** Of all its processes together. The command then gets SIGXCPU, and a second later SIGKILL. */
+  cpuSeconds?: number;
+  /** The size to which it can write any one file (RLIMIT_FSIZE). */
+  fileBytes?: number;
+  /** Descriptors of each process (RLIMIT_NOFILE). */
+  openFiles?: number;
+}
+
 export interface OsSandboxOptions {
   network?: OsSandboxNetworkOptions;
   filesystem?: OsSandboxFilesystemOptions;
+  limits?: OsSandboxLimits;
   /** Whether refused attempts are reported. Default: true. */
   monitorViolations?: boolean;
   /** Whether every refused read is reported too, at a cost of about 10 µs for each file that is opened. Default: false. */
@@ -128,6 +146,11 @@ export interface OsSandboxGuarantees {
   userNamespaces: "disabled" | "nested-allowed";
   /** `private`: only the sandbox's own processes. `host-read-only`: the outer /proc, where no fresh one can be mounted. */
   proc: "private" | "host-read-only";
+  /**
+   * There where `limits` are set. `cgroup`: memory, processes and processor time are the kernel's count of the whole
+   * command. `rlimits`: memory is limited for each process, the other two are counted by the sandbox.
+   */
+  limits?: "cgroup" | "rlimits";
 }
 
 export type OsSandboxStatus =

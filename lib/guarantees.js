@@ -2,14 +2,17 @@
 
 /** What this host can do, in the words of `status`. */
 
-/** @typedef {import('./session').Features} Features */
+/**
+ * @typedef {import('./session').Features} Features
+ * @typedef {import('..').OsSandboxLimits} Limits
+ */
 
 /**
  * What each thing that this host refuses means for commands.
  * @typedef {object} Degradation
- * @property {(features: Features) => boolean} is
+ * @property {(features: Features, limits: Limits) => boolean} is
  * @property {string} text
- * @property {'supervisionGap' | 'networkGap'} [gap] where the host's own words about it are
+ * @property {'supervisionGap' | 'networkGap' | 'limitsGap'} [gap] where the host's own words about it are
  * @property {Probed} [feature] or what the probe missed: the host's words about the first of these are in `degradation`
  *
  * @typedef {'sessionNetwork' | 'mountedBefore' | 'disableUserns' | 'freshProc'} Probed
@@ -61,9 +64,19 @@ const DEGRADATIONS = [
     text: 'refused attempts are not reported, connections to unix sockets of the host are not held to network.allowUnixSockets, and protected or denied names are closed only where they are when a command starts: that takes Linux 5.19, and no tracer or container runtime outside that has the notifications of system calls itself',
     gap: 'supervisionGap',
   },
+  {
+    is: ({ limits }, { memoryBytes }) => limits === 'rlimits' && memoryBytes !== undefined,
+    text: 'limits.memoryBytes holds for each process of a command, not for all of them together: no cgroup can be had here',
+    gap: 'limitsGap',
+  },
+  {
+    is: ({ countsProcesses }, { processes }) => !countsProcesses && processes !== undefined,
+    text: 'limits.processes is not enforced: that takes a cgroup, the notifications of system calls (Linux 5.19), or a user other than root and Linux 5.14',
+    gap: 'limitsGap',
+  },
 ];
 
-/** @param {Features} features @param {boolean} monitored */
+/** @param {Features} features @param {boolean} monitored whether violations are */
 function guaranteesOf(features, monitored) {
   return Object.freeze({
     filesystem: 'enforced',
@@ -76,13 +89,14 @@ function guaranteesOf(features, monitored) {
     systemCalls: features.filtered ? 'filtered' : 'unfiltered',
     userNamespaces: features.disableUserns || features.filtered ? 'disabled' : 'nested-allowed',
     proc: features.freshProc ? 'private' : 'host-read-only',
+    ...(features.limits !== 'none' && { limits: features.limits }),
   });
 }
 
-/** @param {Features} features @returns {string[]} */
-function degradationsOf(features) {
+/** @param {Features} features @param {Limits} [limits] those that were asked for @returns {string[]} */
+function degradationsOf(features, limits = {}) {
   const first = PROBED.find((feature) => !features[feature]);
-  return DEGRADATIONS.filter(({ is }) => is(features)).map(({ text, gap, feature }) => {
+  return DEGRADATIONS.filter(({ is }) => is(features, limits)).map(({ text, gap, feature }) => {
     const own = gap ? features[gap] : feature === first && features.degradation;
     return own ? `${text} (${own})` : text;
   });

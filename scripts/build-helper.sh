@@ -7,11 +7,11 @@ cd "$(dirname "$0")/.."
 
 # Library-free files only: archives made for glibc do not link with musl.
 base_sources='csrc/base/path.c csrc/base/glob.c csrc/base/socket_list.c'
-policy_sources='csrc/policy/protected_names.c csrc/policy/name_fold.c csrc/policy/git_config*.c'
+policy_sources='csrc/policy/protected_names.c csrc/policy/name_fold.c csrc/policy/git_config*.c csrc/policy/cost_limits.c'
 sources="$(node scripts/list-sources.js csrc/exec) $base_sources $policy_sources"
 
 if [ "${1:-}" = --inputs ]; then
-    printf '%s\n' $sources csrc/exec/*.h csrc/base/*.h csrc/plan/mount_kind.h csrc/policy/git_config*.h csrc/policy/protected_names.h csrc/policy/name_fold.h
+    printf '%s\n' $sources csrc/exec/*.h csrc/base/*.h csrc/plan/mount_kind.h csrc/policy/git_config*.h csrc/policy/protected_names.h csrc/policy/name_fold.h csrc/policy/cost_limits.h
     exit
 fi
 output=$1

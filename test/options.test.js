@@ -275,17 +275,22 @@ t.test('options about reading and protected names', (t) => {
   t.end();
 });
 
-t.test('options of later versions are refused unless they change nothing', (t) => {
-  const later = [
-    ['limits', 'memoryBytes', 1e9],
-    ['limits', 'processes', NaN],
-  ];
-  for (const [group, key, value] of later) {
-    refuses(t, { [group]: { [key]: value } }, `${group}.${key}: not supported by this version`);
+t.test('limits are whole numbers from 1 on, of 53 bits', (t) => {
+  const limits = { memoryBytes: 2 ** 53 - 1, processes: 1, cpuSeconds: 2 ** 32, fileBytes: 1e12, openFiles: 8.0 };
+  t.same(accepted({ limits }).limits, limits);
+  accepted({ limits: { memoryBytes: undefined } });
+  const wanted = 'expected a whole number from 1 to 9007199254740991, found';
+  for (const key of Object.keys(limits)) {
+    for (const [value, found] of [[0, '0'], [-1, '-1'], [1.5, '1.5'], [2 ** 53, '9.00719925474099e+15'], [NaN, 'NaN'], [8n, 'a BigInt'], ['8', '"8"']]) {
+      refuses(t, { limits: { [key]: value } }, `limits.${key}: ${wanted} ${found}`);
+    }
   }
+  t.end();
+});
+
+t.test('options of later versions are refused unless they change nothing', (t) => {
   refuses(t, { backend: 'seatbelt' }, 'backend: not supported by this version');
   accepted({
-    limits: { memoryBytes: undefined },
     backend: 'auto',
   });
   accepted({ backend: 'bwrap' });

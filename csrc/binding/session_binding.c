@@ -90,14 +90,24 @@ static const char *capture_name(enum session_capture capture) {
     return names[capture];
 }
 
+static const char *limits_name(enum session_limits limits) {
+    static const char *const names[] = {
+        [LIMITS_NONE] = "none", [LIMITS_PROCESS] = "rlimits", [LIMITS_CGROUP] = "cgroup"};
+    return names[limits];
+}
+
 static napi_value features_object(napi_env env, const struct session *session) {
     const struct bwrap_features *features = session_features(session);
     const struct {
         const char *name;
         bool value;
-    } rows[] = {{"sessionNetwork", features->session_network}, {"disableUserns", features->disable_userns},
-                {"freshProc", features->fresh_proc},           {"supervised", session_is_supervised(session)},
-                {"filtered", session_is_filtered(session)},    {"mountedBefore", features->mounted_before}};
+    } rows[] = {{"sessionNetwork", features->session_network},
+                {"disableUserns", features->disable_userns},
+                {"freshProc", features->fresh_proc},
+                {"supervised", session_is_supervised(session)},
+                {"filtered", session_is_filtered(session)},
+                {"mountedBefore", features->mounted_before},
+                {"countsProcesses", session_counts_processes(session)}};
     napi_value object = NULL;
     napi_create_object(env, &object);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -112,7 +122,9 @@ static napi_value features_object(napi_env env, const struct session *session) {
                  {"degradation", session_degradation(session)},
                  {"supervisionGap", session_supervision_gap(session)},
                  {"networkGap", session_network_gap(session)},
-                 {"upstreamGap", session_upstream_gap(session)}};
+                 {"upstreamGap", session_upstream_gap(session)},
+                 {"limits", limits_name(session_limits(session))},
+                 {"limitsGap", session_limits_gap(session)}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         napi_set_named_property(env, object, texts[i].name, js_text(env, texts[i].text, NAPI_AUTO_LENGTH));
     return object;

@@ -473,6 +473,23 @@ static void on_ending_too_long(uv_timer_t *timer) {
     uv_timer_start(timer, on_ending_too_long, ENDING_MAX_MS, 0);
 }
 
+/* What only the agent sees of limits; the supervisor has told of the rest. */
+static void note_limits(struct run *run) {
+    const struct cost_limits *limits = &run->request.options->limits;
+    for (enum cost_limit limit = 0; limit < COST_LIMITS; limit++) {
+        char why[COST_REASON_SIZE];
+        uv_timeval64_t now = {0};
+        if ((run->ended.flags & ENDED_AT_LIMIT(limit)) == 0)
+            continue;
+        uv_gettimeofday(&now);
+        const struct violation violation = {.operation = cost_limit_operation(limit),
+                                            .why = cost_limit_reason(limits, limit, why),
+                                            .process = "",
+                                            .time_ms = now.tv_sec * 1000 + now.tv_usec / 1000};
+        run_note(run, &violation);
+    }
+}
+
 void run_ended(struct run *run, const struct agent_event *event) {
     if (run->state != RUN_RUNNING)
         return;
@@ -483,6 +500,7 @@ void run_ended(struct run *run, const struct agent_event *event) {
         return;
     }
     run->ended = *event;
+    note_limits(run);
     run->state = RUN_ENDING;
     drain(run);
     /* Whoever was given the last of it may have ended the session. */

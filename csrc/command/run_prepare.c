@@ -70,6 +70,7 @@ void run_prepare_work(uv_work_t *work) {
                                       .argv = run->request.argv,
                                       .env = run->request.env,
                                       .own_env = &run->request.own_env,
+                                      .control_groups = is_probe ? NULL : &session->control_groups,
                                       .proxy = is_probe ? NULL : session_network_proxy(session),
                                       .every_client = session_capture(session) == CAPTURE_TRANSPARENT};
     request.own_proxy = request.proxy != NULL && !session->features.session_network;

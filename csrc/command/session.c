@@ -12,6 +12,7 @@
 #include "exec/payload.h"
 #include "platform/linux/find_bwrap.h"
 #include "platform/linux/host_check.h"
+#include "platform/linux/resource_limits.h"
 
 /* What is tried, best first; the first that runs a probe is what every run gets. */
 static const struct bwrap_features variants[] = {
@@ -41,6 +42,7 @@ static void session_free(struct session *session) {
     free(session->tmpdir);
     free(session->search_path);
     free(session->bwrap);
+    free(session->control_groups.folder);
     session_network_clear(&session->net);
     path_memory_free(session->memory);
     glob_cache_free(session->globs);
@@ -335,6 +337,8 @@ static void open_session(uv_work_t *work) {
     struct error *err = &session->opening_error;
     session->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     session->bwrap = find_bwrap(session->search_path);
+    if (control_group_helps(&session->limits))
+        find_control_groups(&session->limits, &session->control_groups, &session->control_group_error);
     if (session->bwrap == NULL)
         error_set(err, ERROR_DEPENDENCY, 0,
                   "bubblewrap (bwrap in a folder that only root may write; on Debian and Ubuntu: apt install "
@@ -395,6 +399,7 @@ struct session *session_start(uv_loop_t *loop, const struct session_config *conf
                          .supervision = SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_READS,
                          .foreground = config->foreground,
                          .unprobed = config->unprobed,
+                         .limits = config->options->limits,
                          .null_fd = -1,
                          .started = started,
                          .started_data = data};
@@ -429,6 +434,22 @@ bool session_is_filtered(const struct session *session) {
 
 const char *session_supervision_gap(const struct session *session) {
     return session->supervision_error.text;
+}
+
+enum session_limits session_limits(const struct session *session) {
+    if (session->control_groups.folder != NULL)
+        return LIMITS_CGROUP;
+    return cost_limits_any(&session->limits) ? LIMITS_PROCESS : LIMITS_NONE;
+}
+
+const char *session_limits_gap(const struct session *session) {
+    return session->control_groups.folder != NULL ? "" : session->control_group_error.text;
+}
+
+/* The kernel alone does not count those of the host's root (kernel/fork.c: INIT_USER). */
+bool session_counts_processes(const struct session *session) {
+    return session->control_groups.folder != NULL || session_is_supervised(session) ||
+           (geteuid() != 0 && resource_limits_count_processes());
 }
 
 const struct bwrap_features *session_features(const struct session *session) {

@@ -68,6 +68,20 @@ bool session_is_filtered(const struct session *session);
 /* Why there is no supervisor, "" where there is. */
 const char *session_supervision_gap(const struct session *session);
 
+/* What is between a run and its limits (options.limits). */
+enum session_limits {
+    LIMITS_NONE,    /* there are none */
+    LIMITS_PROCESS, /* limits of single processes, and what agent and supervisor count */
+    LIMITS_CGROUP,
+};
+enum session_limits session_limits(const struct session *session);
+
+/* Why that is no cgroup, "" where it is, or none is of use. */
+const char *session_limits_gap(const struct session *session);
+
+/* Whether commands are kept from making more processes than limits.processes. */
+bool session_counts_processes(const struct session *session);
+
 /* Which clients can reach what is allowed. */
 enum session_capture {
     CAPTURE_NONE,        /* none: there is no network */

@@ -8,6 +8,7 @@
 #include "command/session_network.h"
 #include "platform/glob_walk.h"
 #include "platform/linux/agent_client.h"
+#include "platform/linux/find_control_group.h"
 #include "policy/path_memory.h"
 
 enum session_state { SESSION_OPENING, SESSION_PROBING, SESSION_READY, SESSION_BROKEN, SESSION_DISPOSED };
@@ -44,6 +45,10 @@ struct session {
     struct error probe_error;
     unsigned supervision;           /* as much of enum supervision as runs can have here */
     struct error supervision_error; /* why that is not all */
+
+    struct cost_limits limits;            /* of each run */
+    struct control_groups control_groups; /* where runs have cgroups; folder NULL: they have none */
+    struct error control_group_error;     /* why, where they would be of use */
 
     struct session_network net;
 

@@ -207,7 +207,8 @@ static void kill_orphans(const struct agent *agent) {
         fclose(children);
 }
 
-static void child_changed(const struct agent *agent, struct agent_run *run, pid_t pid, int status) {
+static void child_changed(const struct agent *agent, struct agent_run *run, pid_t pid, int status,
+                          const struct rusage *usage) {
     if (run->supervisor == pid) {
         agent_run_supervisor_gone(run, status);
     } else if (run->remounter == pid) {
@@ -215,7 +216,7 @@ static void child_changed(const struct agent *agent, struct agent_run *run, pid_
     } else if (run->checker == pid && !WIFSTOPPED(status)) {
         run->checker = 0;
     } else if (run->bwrap == pid && !WIFSTOPPED(status)) {
-        agent_run_bwrap_gone(run, status);
+        agent_run_bwrap_gone(run, status, usage);
         if (agent_run_is_orphaned(run))
             kill_orphans(agent);
     }
@@ -227,9 +228,10 @@ static void reap(struct agent *agent) {
         ;
     int status;
     pid_t pid;
-    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+    struct rusage usage;
+    while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &usage)) > 0) {
         for (struct agent_run *run = agent->runs; run != NULL; run = run->next)
-            child_changed(agent, run, pid, status);
+            child_changed(agent, run, pid, status, &usage);
         /* The addon sees it by the end of its socket. */
         if (agent->context.namespaces.gateway == pid && !WIFSTOPPED(status))
             agent->context.namespaces.gateway = 0;

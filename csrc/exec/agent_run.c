@@ -130,10 +130,16 @@ static void launch(struct agent_run *run, const struct agent_context *context,
         set_failed(run, "cannot read a run's payload", strerror(errno));
         return;
     }
+    cleanup_fd int door = -1;
+    if (run_cost_begin(&run->cost, kept_payload(run->kept), &door) != 0) {
+        set_failed(run, "cannot make a cgroup for a run", strerror(errno));
+        return;
+    }
     struct launch plan = {.start_fds = start_fds,
                           .control = stage_end,
                           .supervisor = supervised_end,
                           .diagnostics = run->diagnostics,
+                          .control_group = door,
                           .helper = context->helper,
                           .mount_plan = (request->flags & START_MOUNT_PLAN) != 0,
                           .namespaces = (request->flags & START_SESSION) != 0 ? &context->namespaces : NULL,
@@ -168,6 +174,7 @@ struct agent_run *agent_run_start(const struct agent_context *context, const str
     run->id = request->run;
     run->epoll = context->epoll;
     run->control = run->stage_pidfd = run->diagnostics = run->listener = -1;
+    run->cost = (struct run_cost)RUN_COST_NONE;
     run->deadline_ns = request->deadline_ns;
     run->grace_ms = request->grace_ms;
     run->foreground = (request->flags & START_FOREGROUND) != 0 && context->group > 0;
@@ -193,6 +200,7 @@ struct agent_run *agent_run_refused(uint64_t id, const char *why) {
     run->id = id;
     run->control = run->stage_pidfd = run->diagnostics = run->listener = -1;
     run->outputs[0] = run->outputs[1] = -1;
+    run->cost = (struct run_cost)RUN_COST_NONE;
     run->ended = (struct agent_event){.version = WIRE_VERSION, .type = AGENT_ENDED, .run = id};
     set_failed(run, why, "");
     return run;
@@ -242,16 +250,24 @@ void agent_run_signal(struct agent_run *run, int number) {
     ask_stage(run, &request);
 }
 
-void agent_run_stop(struct agent_run *run) {
+static void stop_by(struct agent_run *run, int signal, uint32_t grace_ms) {
     if (run->stopping)
         return;
     run->stopping = true;
-    const struct stage_request request = {.signal = SIGTERM};
+    const struct stage_request request = {.signal = signal};
     if (run->stage_pidfd >= 0 && ask_stage(run, &request))
-        run->kill_at_ns = monotonic_ns() + (uint64_t)run->grace_ms * 1000000u;
+        run->kill_at_ns = monotonic_ns() + (uint64_t)grace_ms * 1000000u;
     else
         agent_run_kill(run);
 }
+
+void agent_run_stop(struct agent_run *run) {
+    stop_by(run, SIGTERM, run->grace_ms);
+}
+
+/* What the kernel lets pass between the soft and the hard limit of one process, where those are a second
+ * apart. */
+#define OVER_TIME_GRACE_MS 1000u
 
 /* Something that was killed does not go: it hangs in the kernel, or a tracer outside keeps it. */
 static void give_up(struct agent_run *run) {
@@ -271,6 +287,8 @@ void agent_run_tick(struct agent_run *run, uint64_t now) {
             agent_run_stop(run);
         }
     }
+    if (run_cost_look(&run->cost, now) && !run->has_status)
+        stop_by(run, SIGXCPU, OVER_TIME_GRACE_MS < run->grace_ms ? OVER_TIME_GRACE_MS : run->grace_ms);
     if (run->kill_at_ns != 0 && run->kill_at_ns <= now)
         agent_run_kill(run);
     if (run->give_up_ns != 0 && run->give_up_ns <= now)
@@ -284,7 +302,8 @@ static uint64_t earlier(uint64_t left, uint64_t right) {
 uint64_t agent_run_due(const struct agent_run *run) {
     if (run->reported)
         return 0;
-    return earlier(run->deadline_ns, earlier(run->kill_at_ns, run->given_up ? 0 : run->give_up_ns));
+    uint64_t due = earlier(run->kill_at_ns, run->given_up ? 0 : run->give_up_ns);
+    return earlier(earlier(run->deadline_ns, run->cost.look_ns), due);
 }
 
 void agent_run_listener_failed(struct agent_run *run, const char *why) {
@@ -307,6 +326,7 @@ static void hear_event(struct agent_run *run, const struct stage_event *event, p
         run->stage_pidfd = (int)syscall(SYS_pidfd_open, sender, 0);
         if (run->stage_pidfd >= 0 && !watch(run, run->stage_pidfd))
             close_fd(&run->stage_pidfd);
+        run_cost_started(&run->cost, sender, monotonic_ns());
         break;
     case STAGE_EXIT:
         run->has_status = true;
@@ -358,11 +378,12 @@ void agent_run_stage_gone(struct agent_run *run) {
     unwatch_and_close(run, &run->stage_pidfd);
 }
 
-void agent_run_bwrap_gone(struct agent_run *run, int wait_status) {
+void agent_run_bwrap_gone(struct agent_run *run, int wait_status, const struct rusage *usage) {
     if (run->ports != NULL)
         port_table_remove_run(run->ports, (uint32_t)run->id, run->bwrap);
     run->bwrap = 0;
     agent_run_hear(run);
+    run->ended.flags |= run_cost_finish(&run->cost, run->ended.status, usage);
     if (agent_run_is_orphaned(run))
         run->kill_at_ns = monotonic_ns() + START_UP_NS;
     /* Killed from outside: the stage goes with it. */
@@ -468,7 +489,8 @@ void agent_run_check(struct agent_run *run, struct session_index *index) {
 }
 
 bool agent_run_over(struct agent_run *run) {
-    bool outcome_known = run->bwrap == 0 || run->has_status || (run->ended.flags & ENDED_FAILED) != 0;
+    bool outcome_known = run->bwrap == 0 || (run->has_status && !cost_limits_any(&run->cost.limits)) ||
+                         (run->ended.flags & ENDED_FAILED) != 0;
     if (run->launched && !run->given_up && !(inside_is_gone(run) && outcome_known && is_checked(run)))
         return false;
     if (run->foreground && !run->starting && (run->ended.flags & ENDED_FAILED) != 0)
@@ -484,5 +506,6 @@ void agent_run_free(struct agent_run *run) {
     close_fd(&run->listener);
     close_outputs(run);
     kept_free(run->kept);
+    run_cost_clear(&run->cost);
     free(run);
 }

@@ -9,6 +9,7 @@
 #include "exec/kept.h"
 #include "exec/namespaces.h"
 #include "exec/port_table.h"
+#include "exec/run_cost.h"
 #include "exec/session_index.h"
 #include "exec/watch.h"
 #include "exec/wire.h"
@@ -36,6 +37,7 @@ struct agent_run {
     uint32_t grace_ms;
     bool foreground; /* in the process group of a command line */
     bool starting;   /* in the foreground: there may be a command */
+    struct run_cost cost;
     bool stopping;
     bool launched;   /* bwrap was forked */
     bool greeted;    /* the stage said hello */
@@ -97,8 +99,8 @@ void agent_run_listener_failed(struct agent_run *run, const char *why);
 /* To be called when stage_pidfd is readable: the stage and everything inside is gone. */
 void agent_run_stage_gone(struct agent_run *run);
 
-/* To be called when bwrap was reaped. */
-void agent_run_bwrap_gone(struct agent_run *run, int wait_status);
+/* To be called when bwrap was reaped; usage: with all that it waited for. */
+void agent_run_bwrap_gone(struct agent_run *run, int wait_status, const struct rusage *usage);
 
 /*
  * To be called when the supervisor was reaped, or was stopped by somebody (it is killed then): unless it had

@@ -4,8 +4,8 @@
 #include <sys/syscall.h>
 
 /* The most frequent first. */
-static bool (*const parts[])(struct call *, struct answer *) = {broker_open, broker_names, broker_objects,
-                                                                broker_sockets, broker_sends};
+static bool (*const parts[])(struct call *, struct answer *) = {
+    broker_open, broker_names, broker_objects, broker_sockets, broker_sends, broker_processes, broker_memory};
 
 /* Their addresses lie in memory: the kernel would read them again, after whoever decided
  * (seccomp_unotify(2)). */

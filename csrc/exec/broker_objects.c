@@ -20,6 +20,7 @@
 #include "exec/explain.h"
 #include "exec/posix_acl.h"
 #include "exec/refusal.h"
+#include "exec/report.h"
 #include "exec/target.h"
 #include "exec/walk.h"
 
@@ -87,8 +88,11 @@ static int read_length(const struct call *call, unsigned at, struct change *chan
 }
 
 /* As inode_newsize_ok() of fs/attr.c: the limit is that of the command, and so is the signal. */
-static int exceed_limit(const struct call *call) {
+static int exceed_limit(const struct call *call, int object) {
+    char path[PATH_MAX];
     struct target_ids ids;
+    object_path(object, path, sizeof path);
+    report_limit(call->supervisor->report, call, COST_FILE, path);
     if (target_ids(call, &ids) == 0)
         syscall(SYS_tgkill, ids.process, call->thread, SIGXFSZ);
     return EFBIG;
@@ -100,7 +104,7 @@ static int apply_length(int object, const struct change *change) {
     if (!change->is_beyond_limit || fstat(object, &facts) != 0 || facts.st_size >= change->length ||
         !S_ISREG(facts.st_mode))
         return result_of(truncate(path.text, change->length));
-    return access(path.text, W_OK) == 0 ? exceed_limit(change->call) : errno;
+    return access(path.text, W_OK) == 0 ? exceed_limit(change->call, object) : errno;
 }
 
 /* --- mode --- */

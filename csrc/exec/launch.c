@@ -100,6 +100,9 @@ static _Noreturn void child_main(const struct launch *launch) {
         data = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED || payload_decode(data, (size_t)facts.st_size, &payload) != 0)
         fail("reading the payload", EPROTO);
+    /* By the rights of who opened it. */
+    if (launch->control_group >= 0 && write(launch->control_group, "0", 1) != 1)
+        fail("entering a cgroup", errno);
     int errnum = launch->namespaces != NULL ? session_namespaces_enter(launch->namespaces) : 0;
     if (errnum != 0)
         fail("entering the session's namespaces", errnum);

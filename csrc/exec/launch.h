@@ -13,6 +13,7 @@ struct launch {
     int control;          /* the stage's end of the run's socket */
     int supervisor;       /* the stage's end of its socket to the supervisor; -1: there is none */
     int diagnostics;
+    int control_group;                           /* its cgroup.procs; -1: none of its own */
     int helper;                                  /* the helper's own executable */
     bool mount_plan;                             /* START_MOUNT_PLAN */
     const struct session_namespaces *namespaces; /* NULL: without START_SESSION */

@@ -14,6 +14,7 @@
 #include "exec/explain.h"
 #include "exec/mount_check.h"
 #include "exec/refusal.h"
+#include "exec/report.h"
 #include "exec/statx.h"
 #include "exec/target.h"
 #include "exec/terminal.h"
@@ -41,7 +42,12 @@ struct answer opening_hand_over(struct call *call, const struct opening *opening
     do
         number = ioctl(call->supervisor->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addition);
     while (number < 0 && errno == EINTR);
-    return number >= 0 ? answer_value(number) : answer_errno(errno);
+    if (number >= 0)
+        return answer_value(number);
+    int errnum = errno;
+    if (errnum == EMFILE)
+        report_limit(call->supervisor->report, call, COST_OPEN_FILES, NULL);
+    return answer_errno(errnum);
 }
 
 /* --- the very object, by a path that follows nothing but our own descriptor --- */

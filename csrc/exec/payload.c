@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAYLOAD_MAGIC 0x34504f53u /* "SOP4" */
+#define PAYLOAD_MAGIC 0x35504f53u /* "SOP5" */
 
 struct writer {
     char *data;
@@ -91,6 +91,10 @@ void *payload_encode(const struct payload *payload, size_t *size) {
         put_u64(&out, payload->limits[i].soft);
         put_u64(&out, payload->limits[i].hard);
     }
+    for (size_t i = 0; i < COST_LIMITS; i++)
+        put_u64(&out, payload->cost.most[i]);
+    put_string(&out, payload->group_parent == NULL ? "" : payload->group_parent);
+    put_u64(&out, payload->group_processes);
     put_u32(&out, payload->root_writable);
     put_mounts(&out, payload->mounts, payload->mount_count);
     put_mounts(&out, payload->later, payload->later_count);
@@ -235,6 +239,10 @@ int payload_decode(const void *data, size_t size, struct payload *out) {
         out->limits[i].soft = take_u64(&in);
         out->limits[i].hard = take_u64(&in);
     }
+    for (size_t i = 0; i < COST_LIMITS; i++)
+        out->cost.most[i] = take_u64(&in);
+    out->group_parent = take_string(&in);
+    out->group_processes = take_u64(&in);
     out->root_writable = take_u32(&in);
     out->mounts = take_mounts(&in, &out->mount_count);
     out->later = take_mounts(&in, &out->later_count);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "plan/mount_kind.h"
+#include "policy/cost_limits.h"
 
 struct payload_mount {
     uint32_t kind;   /* enum mount_kind */
@@ -48,6 +49,8 @@ enum supervision {
     SUPERVISE_UNFILTERED = 1u << 4, /* this kernel has no filters either */
     SUPERVISE_QUIETLY = 1u << 5,    /* nothing is reported */
     SUPERVISE_LISTENS = 1u << 6,    /* listen(2) is seen, and told to the addon */
+    SUPERVISE_PROCESSES = 1u << 7,  /* new processes and threads are counted */
+    SUPERVISE_MEMORY = 1u << 8,     /* what takes more memory is looked at */
 };
 
 /* Why a path is denied, as a violation says it. */
@@ -67,6 +70,9 @@ struct payload {
     int32_t nice;
     struct payload_limit limits[PAYLOAD_LIMITS_MAX];
     size_t limit_count;
+    struct cost_limits cost;      /* what limits comes from, for those who see or count it */
+    const char *group_parent;     /* the cgroup in which the agent makes the run's own; "": none */
+    uint64_t group_processes;     /* how many may be in that one anyway; 0: any number */
     struct payload_mount *mounts; /* the plan, parents before what lies below them */
     size_t mount_count;
     uint32_t root_writable; /* a write root is "/" itself */

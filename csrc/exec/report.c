@@ -291,6 +291,16 @@ void report_denial(struct report *report, const struct call *call, const struct 
     pthread_mutex_unlock(&report->lock);
 }
 
+void report_limit(struct report *report, const struct call *call, enum cost_limit limit, const char *path) {
+    char why[COST_REASON_SIZE];
+    const struct cost_limits *limits = &report->payload->cost;
+    if (limits->most[limit] == 0)
+        return;
+    const struct denial denial = {
+        .operation = cost_limit_operation(limit), .path = path, .why = cost_limit_reason(limits, limit, why)};
+    report_denial(report, call, &denial);
+}
+
 void report_found(struct report *report, const char *path, const char *operation, const char *why) {
     struct denial denial = {.operation = operation, .path = path, .why = why};
     if ((report->payload->supervision & SUPERVISE_QUIETLY) != 0)

@@ -32,6 +32,10 @@ struct report *report_new(int events, const struct payload *payload);
 /* A refusal of the call's process. Nothing with SUPERVISE_QUIETLY. */
 void report_denial(struct report *report, const struct call *call, const struct denial *denial);
 
+/* The call's process came to a limit of the run's cost: told where the run has that limit. path: of what
+ * file, or NULL. */
+void report_limit(struct report *report, const struct call *call, enum cost_limit limit, const char *path);
+
 /* What was taken out at the end of the run, when nobody is left who made it: told as the supervisor's own.
  * Nothing with SUPERVISE_QUIETLY. */
 void report_found(struct report *report, const char *path, const char *operation, const char *why);

@@ -60,6 +60,9 @@ enum agent_ended_flags {
     ENDED_UNFILTERED = 1u << 5,   /* nor that one */
 };
 
+/* In the same flags: the run came to this limit of its cost (enum cost_limit). */
+#define ENDED_AT_LIMIT(limit) (1u << (8u + (unsigned)(limit)))
+
 enum agent_ready_flags {
     READY_MOUNT_PLAN = 1u << 0, /* START_MOUNT_PLAN can be asked for */
     READY_NETWORK = 1u << 1, /* the session's network is there, with the process that makes sockets in it */

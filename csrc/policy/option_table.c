@@ -11,6 +11,10 @@
 #define LEAST .layering = OPTION_LAYER_LEAST
 #define LATER(values) .support = OPTION_LATER, .inert = (values)
 
+/* The greatest that a JS number holds exactly: Number.MAX_SAFE_INTEGER. */
+#define EXACT_MAX ((UINT64_C(1) << 53) - 1)
+#define AMOUNT(which) .least = 1, .most = EXACT_MAX, STORED(limits.most[which])
+
 static const char network[] = "network";
 static const char filesystem[] = "filesystem";
 static const char limits[] = "limits";
@@ -44,11 +48,11 @@ static const struct option_row rows[] = {
     {"", "violationLog", OPTION_STRING, .entry = OPTION_ENTRY_FIXED_PATH, STORED(violation_log),
      .layering = OPTION_LAYER_LOG},
     {"", limits, OPTION_OBJECT, .support = OPTION_HONOURED},
-    {limits, "memoryBytes", OPTION_NUMBER, LATER(NULL), LEAST},
-    {limits, "processes", OPTION_NUMBER, LATER(NULL), LEAST},
-    {limits, "cpuSeconds", OPTION_NUMBER, LATER(NULL), LEAST},
-    {limits, "fileBytes", OPTION_NUMBER, LATER(NULL), LEAST},
-    {limits, "openFiles", OPTION_NUMBER, LATER(NULL), LEAST},
+    {limits, "memoryBytes", OPTION_NUMBER, AMOUNT(COST_MEMORY), LEAST},
+    {limits, "processes", OPTION_NUMBER, AMOUNT(COST_PROCESSES), LEAST},
+    {limits, "cpuSeconds", OPTION_NUMBER, AMOUNT(COST_CPU), LEAST},
+    {limits, "fileBytes", OPTION_NUMBER, AMOUNT(COST_FILE), LEAST},
+    {limits, "openFiles", OPTION_NUMBER, AMOUNT(COST_OPEN_FILES), LEAST},
     {"", "backend", OPTION_STRING, LATER("[\"auto\", \"bwrap\"]")},
 };
 

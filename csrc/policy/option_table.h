@@ -53,8 +53,9 @@ struct option_row {
     enum option_kind kind;
     enum option_support support;
     enum option_entry entry;
-    size_t offset; /* of its member in struct options, for what is stored: OPTION_NUMBER in a uint32_t */
-    uint32_t least, most; /* OPTION_NUMBER */
+    size_t offset;        /* of its member in struct options, for what is stored */
+    uint64_t least, most; /* OPTION_NUMBER: in a uint64_t where most does not fit a uint32_t, else in one of
+                             those */
     const char *inert;    /* OPTION_LATER: a JSON list of the values that change nothing, or NULL */
     enum option_layering layering;
     const char *held; /* OPTION_LAYER_HOLDS: the value, as JSON */

@@ -1,5 +1,6 @@
 #include "policy/options.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
@@ -214,15 +215,24 @@ static int read_boolean(const json_t *value, const char *place, bool *out, struc
     return 0;
 }
 
-static int read_number(const json_t *value, const struct option_row *row, const char *place, uint32_t *out,
+static void store_number(uint64_t number, const struct option_row *row, void *slot) {
+    uint32_t narrow = (uint32_t)number;
+    if (row->most > UINT32_MAX)
+        memcpy(slot, &number, sizeof number);
+    else
+        memcpy(slot, &narrow, sizeof narrow);
+}
+
+static int read_number(const json_t *value, const struct option_row *row, const char *place, void *slot,
                        struct error *err) {
     double number = json_number_value(value);
-    if (json_is_number(value) && number >= row->least && number <= row->most && number == (uint32_t)number) {
-        *out = (uint32_t)number;
+    if (json_is_number(value) && number >= (double)row->least && number <= (double)row->most &&
+        number == (double)(uint64_t)number) {
+        store_number((uint64_t)number, row, slot);
         return 0;
     }
-    char expected[64];
-    snprintf(expected, sizeof expected, "a whole number from %u to %u", row->least, row->most);
+    char expected[80];
+    snprintf(expected, sizeof expected, "a whole number from %" PRIu64 " to %" PRIu64, row->least, row->most);
     return fail(err, place, expected, value, NULL);
 }
 

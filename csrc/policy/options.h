@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/strvec.h"
+#include "policy/cost_limits.h"
 
 struct fs_options {
     /* Entries as written (absolute, "~", "~/x" or relative); resolved when a run starts. */
@@ -43,6 +44,7 @@ struct ignore_rule {
 struct options {
     struct fs_options fs;
     struct network_options network;
+    struct cost_limits limits;
     bool monitor_violations;
     bool monitor_reads;
     char *violation_log; /* absolute, "~" or "~/x"; or NULL. It is one of fs.deny_write too */

@@ -10,6 +10,7 @@ import type {
   NetworkAskRequest,
   OsSandboxFilesystemOptions,
   OsSandboxGuarantees,
+  OsSandboxLimits,
   OsSandboxNetworkOptions,
   OsSandboxOptions,
   OsSandboxStatus,
@@ -26,7 +27,8 @@ import type {
 export async function everything(): Promise<RunResult> {
   const network: OsSandboxNetworkOptions = { allowedDomains: ["*.example.com"], onAskHost: async (request: NetworkAskRequest) => request.port === 443, allowedIPs: ["192.0.2.0/24:443"], upstreamProxy: "direct", maxTunnels: 64 };
   const filesystem: OsSandboxFilesystemOptions = { denyRead: ["~/secrets"] as const, defaultRead: "deny", allowRead: ["~/.ssh/known_hosts"], allowGitConfig: true, allowProtected: [".vscode/"] };
-  const options: OsSandboxOptions = { network, filesystem, monitorViolations: false, ignoreViolations: { "*": ["/dev/tty"] }, monitorReads: true, violationLog: "~/violations.jsonl" };
+  const limits: OsSandboxLimits = { memoryBytes: 2 ** 31, processes: 200, cpuSeconds: 60, fileBytes: 1e9, openFiles: 512 };
+  const options: OsSandboxOptions = { network, filesystem, limits, monitorViolations: false, ignoreViolations: { "*": ["/dev/tty"] }, monitorReads: true, violationLog: "~/violations.jsonl" };
   await using sandbox = await OsSandbox.start(options);
 
   const status: OsSandboxStatus = sandbox.status;

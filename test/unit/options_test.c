@@ -13,6 +13,7 @@
     "network, filesystem, monitorViolations, ignoreViolations, monitorReads, violationLog, limits, backend"
 #define FILESYSTEM_KEYS                                                                                      \
     "denyRead, allowWrite, denyWrite, allowRead, defaultRead, allowGitConfig, allowProtected"
+#define AMOUNT "a whole number from 1 to 9007199254740991"
 #define LATER ": not supported by this version"
 #define NOT_A_PATH "expected a path, found "
 #define NOT_ALLOW_OR_DENY "expected \"allow\" or \"deny\", found "
@@ -181,8 +182,16 @@ static const struct {
      "no directory that it would be relative to)"},
     {"{\"violationLog\":\"~bob/x\"}",
      "violationLog: expected an absolute path, found \"~bob/x\"" HOME_REASON},
+    {"{\"limits\":{\"memoryBytes\":0}}", "limits.memoryBytes: expected " AMOUNT ", found 0"},
+    {"{\"limits\":{\"processes\":-1}}", "limits.processes: expected " AMOUNT ", found -1"},
+    {"{\"limits\":{\"cpuSeconds\":0.5}}", "limits.cpuSeconds: expected " AMOUNT ", found 0.5"},
+    {"{\"limits\":{\"fileBytes\":9007199254740992}}",
+     "limits.fileBytes: expected " AMOUNT ", found 9.00719925474099e+15"},
+    {"{\"limits\":{\"openFiles\":\"8\"}}", "limits.openFiles: expected " AMOUNT ", found \"8\""},
+    {"{\"limits\":{\"files\":8}}",
+     "limits.files: expected one of memoryBytes, processes, cpuSeconds, fileBytes, "
+     "openFiles, found an unknown option"},
     /* later parts */
-    {"{\"limits\":{\"memoryBytes\":1}}", "limits.memoryBytes" LATER},
     {"{\"backend\":\"seatbelt\"}", "backend" LATER},
     {"{\"backend\":null}", "backend" LATER},
     /* what is shown of a value */

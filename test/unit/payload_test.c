@@ -24,6 +24,9 @@ static const struct payload sample = {
     .nice = -5,
     .limits = {{.resource = 7, .soft = 10, .hard = ~0ull}},
     .limit_count = 1,
+    .cost.most = {1ull << 40, 2, 3, 4, 5},
+    .group_parent = "/sys/fs/cgroup/x",
+    .group_processes = 6,
     .mounts = mount_items,
     .mount_count = 1,
     .root_writable = 1,
@@ -64,6 +67,10 @@ static void round_trip(void) {
     ok(got.file_mode_mask == 027 && got.nice == -5, "umask and niceness come back");
     ok(got.limit_count == 1 && got.limits[0].resource == 7 && got.limits[0].hard == ~0ull,
        "limits come back");
+    ok(got.cost.most[COST_MEMORY] == 1ull << 40 && got.cost.most[COST_OPEN_FILES] == 5 &&
+           got.group_processes == 6,
+       "what they come from comes back");
+    is_str(got.group_parent, "/sys/fs/cgroup/x", "and where the run's cgroup is made");
     ok(got.mount_count == 1 && got.mounts[0].device == 1ull << 40 && got.mounts[0].inode == 42 &&
            got.root_writable,
        "mounts come back");

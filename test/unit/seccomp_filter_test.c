@@ -89,7 +89,14 @@ static bool expected_by_argument(long number, bool ones, int *expected) {
         {SYS_sendto, ALLOWED, SOCKETS},
         {SYS_socket, EAFNOSUPPORT, EAFNOSUPPORT},
         {SYS_socketpair, EAFNOSUPPORT, EAFNOSUPPORT},
-        {SYS_clone, ALLOWED, EPERM},
+        {SYS_clone, PROCESSES, EPERM},
+#ifdef __x86_64__
+        {SYS_fork, PROCESSES, PROCESSES},
+        {SYS_vfork, PROCESSES, PROCESSES},
+#endif
+        {SYS_mmap, ALLOWED, MEMORY},
+        {SYS_mprotect, ALLOWED, MEMORY},
+        {SYS_mremap, ALLOWED, MEMORY},
         {SYS_unshare, ALLOWED, EPERM},
         {SYS_ioctl, ALLOWED, ALLOWED},
     };
@@ -240,7 +247,8 @@ static void namespaces(struct attempts *attempts) {
         {HIGH(CLONE_NEWUSER), ALLOWED},                   /* and does not look there */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        add(attempts, cases[i].expected, SYS_clone, cases[i].flags, 0, 0, 0, 0, 0);
+        add(attempts, cases[i].expected == ALLOWED ? PROCESSES : cases[i].expected, SYS_clone, cases[i].flags,
+            0, 0, 0, 0, 0);
         add(attempts, cases[i].expected, SYS_unshare, cases[i].flags, 0, 0, 0, 0, 0);
     }
 }
@@ -260,6 +268,20 @@ static void families(struct attempts *attempts, long number) {
     }
 }
 
+/* What is large enough for a heap, and whatever takes the place of something else. */
+static void memory(struct attempts *attempts) {
+    const uint64_t most = (128 << 10) - 1;
+    add(attempts, ALLOWED, SYS_mmap, 0, most, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
+    add(attempts, MEMORY, SYS_mmap, 0, most + 1, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
+    add(attempts, MEMORY, SYS_mmap, 4096, 1, 0, MAP_PRIVATE | MAP_FIXED, UINT64_MAX, 0);
+    add(attempts, MEMORY, SYS_mmap, 4096, 1, 0, MAP_PRIVATE | 0x100000 /* MAP_FIXED_NOREPLACE */, UINT64_MAX,
+        0);
+    add(attempts, ALLOWED, SYS_mprotect, 4096, most, PROT_WRITE, 0, 0, 0);
+    add(attempts, MEMORY, SYS_mprotect, 4096, most + 1, PROT_WRITE, 0, 0, 0);
+    add(attempts, ALLOWED, SYS_mremap, 4096, most + 1, most, 0, 0, 0);
+    add(attempts, MEMORY, SYS_mremap, 4096, 4096, most + 1, 0, 0, 0);
+}
+
 static void arguments(struct attempts *attempts) {
     attempts->count = 0;
     opens(attempts, SYS_openat, true);
@@ -270,6 +292,7 @@ static void arguments(struct attempts *attempts) {
     namespaces(attempts);
     families(attempts, SYS_socket);
     families(attempts, SYS_socketpair);
+    memory(attempts);
     add(attempts, ALLOWED, SYS_sendto, 3, 1, 1, UINT64_MAX, 0, UINT64_MAX);
     add(attempts, SOCKETS, SYS_sendto, 3, 0, 0, 0, 0x7fffcafe1230, 16);
     add(attempts, SOCKETS, SYS_sendto, 3, 0, 0, 0, 1, 0);
@@ -285,6 +308,9 @@ static void decisions(struct shared *shared) {
         SUPERVISE_FILTER | SUPERVISE_READS,
         SUPERVISE_FILTER | SUPERVISE_LISTENS,
         SUPERVISE_PATHS | SUPERVISE_LISTENS,
+        SUPERVISE_FILTER | SUPERVISE_PROCESSES,
+        SUPERVISE_FILTER | SUPERVISE_MEMORY,
+        SUPERVISE_PROCESSES | SUPERVISE_MEMORY,
         SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_READS | SUPERVISE_OPTIONAL,
     };
     static struct attempts attempts;
@@ -406,7 +432,8 @@ static void listeners(struct shared *shared) {
 }
 
 static void sizes(void) {
-    static const unsigned all = SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_READS | SUPERVISE_LISTENS;
+    static const unsigned all = SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_READS | SUPERVISE_LISTENS |
+                                SUPERVISE_PROCESSES | SUPERVISE_MEMORY;
     struct sock_filter whole[SECCOMP_FILTER_MAX];
     size_t length = seccomp_filter_build(all, whole, SECCOMP_FILTER_MAX);
     ok(length > 100 && length <= SECCOMP_FILTER_MAX, "the whole filter fits: %zu instructions", length);

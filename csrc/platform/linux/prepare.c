@@ -16,6 +16,7 @@
 #include "exec/payload.h"
 #include "exec/wire.h"
 #include "platform/linux/kernel_mounts.h"
+#include "platform/linux/resource_limits.h"
 #include "platform/linux/thread_rights.h"
 #include "platform/resolve.h"
 #include "policy/unix_sockets.h"
@@ -136,6 +137,11 @@ static bool denies_reading_by_pattern(const struct fs_rules *rules) {
     return false;
 }
 
+static uint32_t supervision_of_cost(const struct cost_limits *limits) {
+    return (limits->most[COST_PROCESSES] != 0 ? SUPERVISE_PROCESSES : 0u) |
+           (limits->most[COST_MEMORY] != 0 ? SUPERVISE_MEMORY : 0u);
+}
+
 /*
  * Opens for reading are looked at where that was asked for, and where the command names a file that it may
  * not read: then the report is the kernel's answer, and no guess from what the command says on its stderr.
@@ -153,7 +159,8 @@ static uint32_t choose_supervision(const struct prepare_request *request, const 
     /* Who is allowed to be talked to may hand over sockets of the host's network (socket_network.h). */
     bool listens =
         (follows || options->network.allow_unix_sockets.count > 0) && (supervision & SUPERVISE_FILTER) != 0;
-    return supervision | (quiet ? SUPERVISE_QUIETLY : 0u) | (listens ? SUPERVISE_LISTENS : 0u);
+    return supervision | (quiet ? SUPERVISE_QUIETLY : 0u) | (listens ? SUPERVISE_LISTENS : 0u) |
+           ((supervision & SUPERVISE_FILTER) != 0 ? supervision_of_cost(&options->limits) : 0u);
 }
 
 /* The process's umask without setting it: umask(2) can only be read by writing, which other threads would
@@ -167,26 +174,6 @@ static uint32_t current_umask(void) {
     text[got] = '\0';
     const char *line = strstr(text, "\nUmask:");
     return line == NULL ? 022 : (uint32_t)strtoul(line + strlen("\nUmask:"), NULL, 8);
-}
-
-/*
- * What a child of Node would inherit. Commands get half of the descriptors: the kernel counts descriptors in
- * flight per user against the sender's limit, and the agent, with the whole, must still be able to pass some.
- */
-static void current_limits(struct payload *payload) {
-    for (int resource = 0; resource < RLIM_NLIMITS && payload->limit_count < PAYLOAD_LIMITS_MAX; resource++) {
-        struct rlimit limit;
-        if (getrlimit((__rlimit_resource_t)resource, &limit) != 0)
-            continue;
-        if (resource == RLIMIT_NOFILE && limit.rlim_max != RLIM_INFINITY && limit.rlim_max >= 2) {
-            limit.rlim_max /= 2;
-            limit.rlim_cur = limit.rlim_cur < limit.rlim_max ? limit.rlim_cur : limit.rlim_max;
-        }
-        payload->limits[payload->limit_count++] = (struct payload_limit){
-            .resource = (uint32_t)resource, .soft = limit.rlim_cur, .hard = limit.rlim_max};
-    }
-    payload->nice = getpriority(PRIO_PROCESS, (id_t)getpid());
-    payload->file_mode_mask = current_umask();
 }
 
 static int repair_tmpdir(struct strvec *env, struct error *err) {
@@ -260,6 +247,8 @@ static int write_payload(struct prepare_request *request, const struct fs_rules 
     size_t reason_count;
     cleanup_free struct payload_reason *reasons = payload_reasons(rules, plan, &reason_count);
     cleanup_free struct payload_rule *names = payload_rules(rules);
+    const struct control_groups none = {0};
+    const struct control_groups *groups = request->control_groups != NULL ? request->control_groups : &none;
     size_t later_count;
     cleanup_free struct payload_mount *later = payload_later(rules, plan, &later_count);
     strvec_clear(&arguments);
@@ -271,6 +260,9 @@ static int write_payload(struct prepare_request *request, const struct fs_rules 
                               .argc = request->argv.count,
                               .envp = request->env.items,
                               .envc = request->env.count,
+                              .cost = request->options->limits,
+                              .group_parent = groups->folder,
+                              .group_processes = groups->processes,
                               .mounts = mounts,
                               .mount_count = plan->count,
                               .root_writable = plan->root_writable,
@@ -297,7 +289,9 @@ static int write_payload(struct prepare_request *request, const struct fs_rules 
                               .mask_count = mask_files,
                               .arguments = joined,
                               .arguments_size = arguments_size};
-    current_limits(&payload);
+    resource_limits_fill(&payload);
+    payload.nice = getpriority(PRIO_PROCESS, (id_t)getpid());
+    payload.file_mode_mask = current_umask();
     size_t size = 0;
     cleanup_free void *data =
         joined != NULL && mounts != NULL && reasons != NULL && names != NULL && later != NULL

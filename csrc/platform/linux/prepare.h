@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/strvec.h"
 #include "plan/bwrap_args.h"
+#include "platform/linux/find_control_group.h"
 #include "policy/fs_rules.h"
 
 struct prepare_request {
@@ -21,7 +22,8 @@ struct prepare_request {
     const struct strvec *own_env; /* the caller's own part of it */
     const char *proxy; /* URL of the explicit proxy, as a command reaches it; NULL: there is no network */
     bool every_client; /* clients that do not know of the proxy get through as well */
-    bool own_proxy;    /* the run's network is its own, and the proxy's listener is made in there */
+    const struct control_groups *control_groups; /* where the run's cgroup is made; may be NULL */
+    bool own_proxy; /* the run's network is its own, and the proxy's listener is made in there */
 };
 
 /*

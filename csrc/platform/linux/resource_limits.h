@@ -1,0 +1,14 @@
+/* The resource limits (setrlimit(2)) with which a command starts. */
+#ifndef OS_SANDBOX_PLATFORM_LINUX_RESOURCE_LIMITS_H
+#define OS_SANDBOX_PLATFORM_LINUX_RESOURCE_LIMITS_H
+
+#include "exec/payload.h"
+
+/* This process's own, as far as a command gets them, lowered to what payload->cost allows. */
+void resource_limits_fill(struct payload *payload);
+
+/* Whether the kernel counts a user's processes for each user namespace, and so those of a run alone
+ * (Linux 5.14). */
+bool resource_limits_count_processes(void);
+
+#endif
