@@ -1,13 +1,12 @@
 /* The addon's entry: the functions that JS sees of the C core. */
 #include <node_api.h>
 
-<<<<<<< HEAD
 #include "binding/process_binding.h"
 #include "binding/profile_binding.h"
 #include "binding/session_binding.h"
 #include "binding/settings_binding.h"
 
-    static const struct {
+static const struct {
     const char *name;
     napi_callback function;
 } functions[] = {
