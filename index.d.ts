@@ -73,7 +73,7 @@ export interface OsSandboxFilesystemOptions {
    * Default: `allow`.
    */
   defaultRead?: "allow" | "deny";
-  /** Write roots besides the cwd, the additional directories and the temporary directories. No globs. */
+  /** Write roots besides the cwd (see `writableCwd`), the additional directories and the temporary directories. No globs. */
   allowWrite?: readonly string[];
   /** Beats every grant, whether it exists when the command starts or not. */
   denyWrite?: readonly string[];
@@ -81,6 +81,18 @@ export interface OsSandboxFilesystemOptions {
   allowGitConfig?: boolean;
   /** Protected names that commands may write all the same, as a project needs that tracks them: `[".vscode/"]`. Never hooks. */
   allowProtected?: readonly string[];
+  /** Whether the machine's cwd and `~/.operon/tasks` are write roots by themselves. Default: true. */
+  writableCwd?: boolean;
+  /**
+   * `true`: `/tmp` and `os.tmpdir()` are one fresh directory of the sandbox, shared by its commands and gone with it.
+   * Write roots and `allowRead` entries below are the host's. Default: false.
+   */
+  privateTmp?: boolean;
+  /**
+   * `true`: commands have npm's cache (`npm_config_cache`, or `~/.npm`) as a copy of the sandbox's own, gone with it:
+   * they read what the host has, and what they write stays with them. Default: false.
+   */
+  packageCache?: boolean;
 }
 
 /**

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "base/socket_list.h"
 #include "platform/resolve.h"
 
@@ -191,6 +193,60 @@ int env_name_proxy(struct strvec *env, const struct strvec *own, const char *url
             continue;
         if (set_variable(env, proxy_variables[i].name, value == NULL ? url : value) != 0)
             return -1;
+    }
+    return 0;
+}
+
+/* npm takes any case. */
+static const char package_cache[] = "npm_config_cache";
+
+static bool names_package_cache(const char *variable) {
+    size_t length = sizeof package_cache - 1;
+    return strncasecmp(variable, package_cache, length) == 0 && variable[length] == '=';
+}
+
+char *env_package_cache(const struct strvec *env, const char *home, const char *cwd) {
+    for (size_t i = 0; i < env->count; i++) {
+        const char *value = env->items[i] + sizeof package_cache;
+        if (!names_package_cache(env->items[i]) || value[0] == '\0')
+            continue;
+        return strncmp(value, "~/", 2) == 0 ? path_join(home, value + 2) : path_join(cwd, value);
+    }
+    return path_join(home, ".npm");
+}
+
+int env_set_package_cache(struct strvec *env, const char *path) {
+    for (size_t i = 0; i < env->count; i++)
+        if (names_package_cache(env->items[i]))
+            take_away(env, i);
+    close_gaps(env);
+    return set_variable(env, package_cache, path);
+}
+
+/* Nearly everything goes by the first, some by the others where that is not set. */
+static const char *const tmpdir_variables[] = {"TMPDIR=", "TMP=", "TEMP="};
+
+static bool names_tmpdir(const char *variable, bool every, size_t *length) {
+    size_t count = every ? sizeof tmpdir_variables / sizeof tmpdir_variables[0] : 1;
+    for (size_t i = 0; i < count; i++) {
+        *length = strlen(tmpdir_variables[i]);
+        if (strncmp(variable, tmpdir_variables[i], *length) == 0)
+            return true;
+    }
+    return false;
+}
+
+int env_repair_tmpdir(struct strvec *env, bool every, bool (*is_shown)(void *data, const char *path),
+                      void *data) {
+    for (size_t i = 0; i < env->count; i++) {
+        size_t length;
+        char *repaired = NULL;
+        if (!names_tmpdir(env->items[i], every, &length) || is_shown(data, env->items[i] + length))
+            continue;
+        if (asprintf(&repaired, "%.*s/tmp", (int)length, env->items[i]) < 0)
+            return -1;
+        free(env->items[i]);
+        env->items[i] = repaired;
     }
     return 0;
 }

@@ -26,4 +26,17 @@ void env_withhold_sockets(struct strvec *env, const struct strvec *own, const st
  */
 int env_name_proxy(struct strvec *env, const struct strvec *own, const char *url, bool every_client);
 
+/*
+ * Where npm has its cache by that environment (npm-config(7), "cache"; configuration files are not read):
+ * absolute. NULL: out of memory. The caller frees.
+ */
+char *env_package_cache(const struct strvec *env, const char *home, const char *cwd);
+
+/* Sets that, in the place of every spelling that npm takes. 0, or -1: out of memory. */
+int env_set_package_cache(struct strvec *env, const char *path);
+
+/* Has TMPDIR, with every also its like, name /tmp where is_shown says no to what it names. 0, or -1. */
+int env_repair_tmpdir(struct strvec *env, bool every, bool (*is_shown)(void *data, const char *path),
+                      void *data);
+
 #endif

@@ -186,12 +186,21 @@ static void add_network_warning(struct run *run) {
         (void)strvec_push(&run->warnings, warning);
 }
 
+static void add_cache_warning(struct run *run) {
+    cleanup_free char *warning = NULL;
+    if ((run->ended.flags & ENDED_EMPTY_CACHE) != 0 &&
+        asprintf(&warning, "npm's cache is not shown to commands, they have an empty one: %s",
+                 run->ended.text) >= 0)
+        (void)strvec_push(&run->warnings, warning);
+}
+
 /* The agent said that all is over, and the supervisor has said all it had to. */
 static void finish_ended(struct run *run) {
     const struct agent_event *event = &run->ended;
     tail_end(&run->events);
     leave_network(run);
     add_network_warning(run);
+    add_cache_warning(run);
     run->violations.dropped += run->events.lost;
     struct capture captures[RUN_STREAMS];
     for (size_t i = 0; i < RUN_STREAMS; i++)

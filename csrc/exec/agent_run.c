@@ -348,6 +348,10 @@ static void hear_event(struct agent_run *run, const struct stage_event *event, p
         run->ended.flags |= ENDED_UNSUPERVISED;
         snprintf(run->ended.text, sizeof run->ended.text, "%s", event->text);
         break;
+    case STAGE_EMPTY_CACHE:
+        run->ended.flags |= ENDED_EMPTY_CACHE;
+        snprintf(run->ended.text, sizeof run->ended.text, "%s", event->text);
+        break;
     case STAGE_LISTENER:
         close_fd(&run->listener);
         run->listener = steal_fd(fd);

@@ -69,6 +69,12 @@ static int add_later(struct kept *kept, const struct payload_mount *mount) {
     return 0;
 }
 
+/* What is not mounted any more can then only do less, but for what denies. */
+static bool is_restored(enum mount_kind kind) {
+    return kind != MOUNT_WRITABLE && kind != MOUNT_LINK && kind != MOUNT_FOLDER &&
+           !mount_kind_is_private(kind);
+}
+
 static int add_all(struct kept *kept) {
     const struct payload *payload = &kept->payload;
     kept->mounts = calloc(payload->mount_count + payload->later_count + payload->read_denied_count +
@@ -77,7 +83,7 @@ static int add_all(struct kept *kept) {
     if (kept->mounts == NULL)
         return -1;
     for (size_t i = 0; i < payload->mount_count; i++)
-        if (payload->mounts[i].kind != MOUNT_WRITABLE && payload->mounts[i].kind != MOUNT_LINK &&
+        if (is_restored((enum mount_kind)payload->mounts[i].kind) &&
             add(kept, payload->mounts[i].kind, payload->mounts[i].path) != 0)
             return -1;
     for (size_t i = 0; i < payload->later_count; i++)

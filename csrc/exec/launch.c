@@ -4,17 +4,20 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "exec/payload.h"
 #include "exec/run_mounts.h"
+#include "exec/session_cache.h"
 
 static _Noreturn void fail(const char *step, int errnum) {
     dprintf(LAUNCH_FD_DIAGNOSTICS, "%s: %s\n", step, strerror(errnum));
@@ -70,6 +73,14 @@ static int unshare_mounts(void) {
     return unshare(CLONE_NEWNS) == 0 ? mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) : -1;
 }
 
+/* A run without it is better than none: it is only told. */
+static void make_caches(const struct launch *launch, const struct payload *payload) {
+    struct stage_event event = {.type = STAGE_EMPTY_CACHE};
+    if (session_cache_make(payload, event.text, sizeof event.text) != 0)
+        send(launch->control, &event, offsetof(struct stage_event, text) + strlen(event.text) + 1,
+             MSG_NOSIGNAL);
+}
+
 /*
  * What is sent to the group is for the command. Blocked and not ignored: the stage, which inherits that, sees
  * what came before there was one. SIGCHLD is bwrap's.
@@ -106,6 +117,8 @@ static _Noreturn void child_main(const struct launch *launch) {
     int errnum = launch->namespaces != NULL ? session_namespaces_enter(launch->namespaces) : 0;
     if (errnum != 0)
         fail("entering the session's namespaces", errnum);
+    if (launch->mount_plan)
+        make_caches(launch, &payload);
     if (launch->namespaces != NULL && unshare_mounts() != 0)
         fail("making a mount namespace", errno);
     /* Its name may be covered by the plan. */

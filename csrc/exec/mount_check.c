@@ -76,19 +76,27 @@ static bool is_skeleton(const struct file_facts *facts, const struct statfs *vol
     return S_ISDIR(facts->mode) && (facts->mode & 07777) == SKELETON_MODE && volume->f_type == TMPFS;
 }
 
+/* overlayfs; linux/magic.h */
+#define OVERLAY 0x794c7630
+
+static bool is_own_volume(const struct statfs *volume) {
+    return volume->f_type == TMPFS || volume->f_type == OVERLAY;
+}
+
 static bool is_read_only(const struct statfs *volume) {
     return (volume->f_flags & ST_RDONLY) != 0;
 }
 
 int mount_check(const struct payload_mount *mount, char *text, size_t text_size) {
-    if (mount->kind == MOUNT_LINK)
+    if (mount->kind == MOUNT_LINK || mount->kind == MOUNT_FOLDER)
         return 0;
     cleanup_fd int fd = mount_point_open(mount, text, text_size);
     struct file_facts facts;
     struct statfs volume;
     bool holes = mount->kind == MOUNT_MASK_HOLES;
     bool masked = holes || mount->kind == MOUNT_MASK_DIR || mount->kind == MOUNT_MASK_FILE;
-    bool writable = mount->kind == MOUNT_WRITABLE || mount->kind == MOUNT_PIN;
+    bool private = mount_kind_is_private((enum mount_kind)mount->kind);
+    bool writable = mount->kind == MOUNT_WRITABLE || mount->kind == MOUNT_PIN || private;
     if (fd < 0)
         return -1;
     if (file_facts_of(fd, &facts) != 0 || fstatfs(fd, &volume) != 0)
@@ -99,7 +107,9 @@ int mount_check(const struct payload_mount *mount, char *text, size_t text_size)
         return differs(mount, text, text_size, "not mounted read-only");
     if (masked && !(holes ? is_skeleton(&facts, &volume) : is_closed(&facts)))
         return differs(mount, text, text_size, "not masked");
-    if (!masked && !is_planned(mount, &facts))
+    if (private && (!is_own_volume(&volume) || is_planned(mount, &facts)))
+        return differs(mount, text, text_size, "not private");
+    if (!masked && !private && !is_planned(mount, &facts))
         return differs(mount, text, text_size, REPLACED);
     return 0;
 }

@@ -23,7 +23,9 @@
 static bool is_in_write_root(const struct payload *payload, const char *path) {
     bool found = payload->root_writable != 0;
     for (size_t i = 0; i < payload->mount_count && !found; i++)
-        found = payload->mounts[i].kind == MOUNT_WRITABLE && path_is_within(path, payload->mounts[i].path);
+        found = (payload->mounts[i].kind == MOUNT_WRITABLE ||
+                 mount_kind_is_private((enum mount_kind)payload->mounts[i].kind)) &&
+                path_is_within(path, payload->mounts[i].path);
     return found;
 }
 

@@ -57,7 +57,14 @@ static int put_masks(void) {
     if (mkdir("/dev/shm", 0755) != 0 || put_tmpfs("/dev/shm") != 0 || mkdir(SESSION_MASK_DIR, 0) != 0)
         return -1;
     cleanup_fd int file = make_file(SESSION_MASK_FILE, 0);
-    return file < 0 ? -1 : make_read_only("/dev/shm");
+    return file < 0 || mkdir(SESSION_PRIVATE, 0755) != 0 ? -1 : make_read_only("/dev/shm");
+}
+
+/* Programs may be started from it, as from any temporary directory. */
+static int put_private(void) {
+    if (mount("tmpfs", SESSION_PRIVATE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755") != 0)
+        return -1;
+    return mkdir(SESSION_PRIVATE_TMP, 01777);
 }
 
 static int fill(const int *trees) {
@@ -67,7 +74,7 @@ static int fill(const int *trees) {
     for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
         if (symlink(links[i].target, links[i].name) != 0)
             return -1;
-    if (put_masks() != 0 || mkdir("/dev/pts", 0755) != 0)
+    if (put_masks() != 0 || put_private() != 0 || mkdir("/dev/pts", 0755) != 0)
         return -1;
     return mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620");
 }

@@ -69,6 +69,8 @@ static int make_way(const struct skeleton *skeleton, int tree, const struct skel
         if (!copy_part(folder, sizeof folder, way, (size_t)(slash - way)) ||
             made(mkdirat(tree, folder, SKELETON_MODE)) != 0)
             return -1;
+    if (hole->folder)
+        return made(mkdirat(tree, way, SKELETON_MODE));
     return hole->link ? copy_link(skeleton->folder, tree, way) : make_empty(tree, way, hole->directory);
 }
 
@@ -176,6 +178,8 @@ static void fill_way(const struct skeleton *skeleton, int tree, size_t number) {
         if (!is_filled(skeleton, number, way, length) && copy_part(folder, sizeof folder, way, length))
             put_placeholders(skeleton, tree, folder);
     }
+    if (skeleton->holes[number].folder)
+        put_placeholders(skeleton, tree, way);
 }
 
 static int fill(const struct skeleton *skeleton, int tree) {

@@ -16,7 +16,8 @@ struct skeleton_hole {
     const char *path; /* absolute */
     size_t region;    /* whose it is: a number of the caller's */
     bool directory;
-    bool link; /* not mounted: the symlink is put there as it is */
+    bool link;   /* not mounted: the symlink is put there as it is */
+    bool folder; /* not mounted: what can be entered, and has no hole itself */
 };
 
 struct skeleton {

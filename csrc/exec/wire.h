@@ -58,6 +58,7 @@ enum agent_ended_flags {
     ENDED_UNCONFIRMED = 1u << 3,  /* KILL was sent, and something is still there (in the kernel, or traced) */
     ENDED_UNSUPERVISED = 1u << 4, /* a probe found no notifications here: only the static filter can be had */
     ENDED_UNFILTERED = 1u << 5,   /* nor that one */
+    ENDED_EMPTY_CACHE = 1u << 6,  /* what was to be a copy was empty: text says why */
 };
 
 /* In the same flags: the run came to this limit of its cost (enum cost_limit). */
@@ -90,7 +91,7 @@ struct agent_event {
     char text[AGENT_TEXT_MAX];
 };
 
-/* Stage → agent, on the run's own socket. */
+/* Stage → agent, on the run's own socket; and what launches it, before that is there. */
 enum stage_event_type {
     STAGE_HELLO = 1,
     STAGE_EXIT = 2,
@@ -99,6 +100,7 @@ enum stage_event_type {
     STAGE_UNFILTERED = 5,   /* of a probe; text says why */
     STAGE_LISTENER = 6,     /* of a run whose network is its own: the proxy's listener comes along */
     STAGE_STARTS = 7,       /* of a run in the foreground: from here on there may be a command */
+    STAGE_EMPTY_CACHE = 8,  /* ENDED_EMPTY_CACHE */
 };
 
 struct stage_event {

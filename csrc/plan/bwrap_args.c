@@ -50,6 +50,13 @@ static int push_mount(const struct mount *mount, int mask_fd, struct strvec *out
         return push(out, (const char *const[]){"--perms", "0111", "--tmpfs", path}, 4);
     case MOUNT_MASK_FILE:
         return push(out, (const char *const[]){"--perms", "0000", "--ro-bind-data", fd, path}, 5);
+    case MOUNT_FOLDER:
+        return push(out, (const char *const[]){"--perms", "0111", "--dir", path}, 4);
+    case MOUNT_PRIVATE_TMP:
+        return push(out, (const char *const[]){"--perms", "1777", "--tmpfs", path}, 4);
+    case MOUNT_PRIVATE_COPY: /* bwrap before 0.11 has no overlays */
+    case MOUNT_PRIVATE_EMPTY:
+        return push(out, (const char *const[]){"--perms", "0755", "--tmpfs", path}, 4);
     case MOUNT_LINK: /* its text is not known here; what it leads to is open by its real path */
         return 0;
     case MOUNT_KINDS:
@@ -112,7 +119,9 @@ static int push_plan(const struct mount_plan *plan, int first_mask_fd, struct st
             result = push_mount(mount, first_mask_fd + (int)*mask_files, out);
         if (mount->kind == MOUNT_MASK_FILE)
             ++*mask_files;
-        around[depth++] = (struct around){.mount = mount};
+        /* In a folder nothing is mounted: what is below it lies in what is around that. */
+        if (mount->kind != MOUNT_FOLDER)
+            around[depth++] = (struct around){.mount = mount};
     }
     while (result == 0 && depth > 0)
         result = leave(&around[--depth], out);

@@ -13,6 +13,7 @@ enum reading {
     READ_OPEN,
     READ_CLOSED,
     READ_CLOSED_STRICTLY, /* by defaultRead: what is left open by default lifts only this */
+    READ_REPLACED,        /* something of the sandbox's own stands there: what is granted is put into it */
 };
 
 /* All rules on one path, and what holds there once the marks above are counted in. */
@@ -21,6 +22,8 @@ struct mark {
     bool grant;
     bool deny_write;
     bool link;
+    bool folder;
+    enum mount_kind private; /* MOUNT_KINDS: none */
     bool deny_read[FS_ORIGINS];
     bool allow_read[FS_ORIGINS];
     enum reading reading;
@@ -43,12 +46,33 @@ static bool is_sandbox_owned(const char *path) {
     return false;
 }
 
+static enum mount_kind private_kind(enum fs_rule_kind kind) {
+    switch (kind) {
+    case FS_PRIVATE_TMP:
+        return MOUNT_PRIVATE_TMP;
+    case FS_PRIVATE_COPY:
+        return MOUNT_PRIVATE_COPY;
+    case FS_PRIVATE_EMPTY:
+        return MOUNT_PRIVATE_EMPTY;
+    case FS_ALLOW_WRITE:
+    case FS_DENY_WRITE:
+    case FS_DENY_READ:
+    case FS_ALLOW_READ:
+    case FS_SHOW_LINK:
+    case FS_SHOW_FOLDER:
+        break;
+    }
+    return MOUNT_KINDS;
+}
+
 static struct mark mark_of(const struct fs_rule *rule) {
     struct mark mark = {
         .rule = rule,
         .grant = rule->kind == FS_ALLOW_WRITE,
         .deny_write = rule->kind == FS_DENY_WRITE,
         .link = rule->kind == FS_SHOW_LINK,
+        .folder = rule->kind == FS_SHOW_FOLDER,
+        .private = private_kind(rule->kind),
     };
     mark.deny_read[rule->origin] = rule->kind == FS_DENY_READ;
     mark.allow_read[rule->origin] = rule->kind == FS_ALLOW_READ;
@@ -59,6 +83,9 @@ static void merge(struct mark *mark, const struct mark *other) {
     mark->grant |= other->grant;
     mark->deny_write |= other->deny_write;
     mark->link |= other->link;
+    mark->folder |= other->folder;
+    if (mark->private == MOUNT_KINDS)
+        mark->private = other->private;
     for (size_t i = 0; i < FS_ORIGINS; i++) {
         mark->deny_read[i] |= other->deny_read[i];
         mark->allow_read[i] |= other->allow_read[i];
@@ -82,32 +109,46 @@ static size_t marks_from_rules(const struct fs_rules *rules, struct mark *marks)
     return kept;
 }
 
-/* On one path denyRead comes before allowRead, and that before the defaults. */
+/* What is denied by name, or lies in something denied, is not replaced either. */
+static bool is_replaced(const struct mark *mark, enum reading above) {
+    bool denied = mark->deny_read[FS_ASKED] || mark->deny_read[FS_DEFAULT];
+    return mark->private != MOUNT_KINDS && !denied && (above != READ_CLOSED || mark->allow_read[FS_ASKED]);
+}
+
+/* On one path denyRead comes before allowRead, and that before the defaults. Below what is replaced, what is
+ * denied is not there; mark->grant is of this path alone. */
 static enum reading reading_at(const struct mark *mark, enum reading above) {
+    enum reading closed = above == READ_REPLACED ? READ_REPLACED : READ_CLOSED;
     if (mark->deny_read[FS_ASKED])
-        return READ_CLOSED;
+        return closed;
+    if (is_replaced(mark, above))
+        return READ_REPLACED;
     if (mark->allow_read[FS_ASKED])
         return READ_OPEN;
     if (mark->deny_read[FS_DEFAULT] || above == READ_CLOSED)
-        return READ_CLOSED;
-    if (mark->allow_read[FS_STRICT])
+        return closed;
+    if (mark->allow_read[FS_STRICT] || (above == READ_REPLACED && mark->grant))
         return READ_OPEN;
-    return mark->deny_read[FS_STRICT] ? READ_CLOSED_STRICTLY : above;
+    return mark->deny_read[FS_STRICT] && above != READ_REPLACED ? READ_CLOSED_STRICTLY : above;
 }
 
 /* What holds at the mark: denyWrite and grants above it stay, reading is as the innermost rule has it. What
  * is open again in a closed region may be written as if nothing had closed it. */
 static void judge(struct mark *mark) {
     const struct mark *above = mark->above;
+    enum reading reading_above = above == NULL ? READ_OPEN : above->reading;
+    mark->reading = reading_at(mark, reading_above);
     mark->deny_write = mark->deny_write || (above != NULL && above->deny_write);
     mark->grant = mark->grant || (above != NULL && above->grant);
-    mark->reading = reading_at(mark, above == NULL ? READ_OPEN : above->reading);
     mark->writable = mark->grant && !mark->deny_write && mark->reading == READ_OPEN;
-    bool was_closed = above != NULL && above->reading != READ_OPEN;
+    bool was_closed = reading_above != READ_OPEN;
+    bool replaced = is_replaced(mark, reading_above);
     if (mark->reading != READ_OPEN)
-        mark->region = was_closed ? above->region : mark;
-    if (was_closed && (mark->reading == READ_OPEN || mark->link))
+        mark->region = was_closed && !replaced ? above->region : mark;
+    if (was_closed && (mark->reading == READ_OPEN || mark->link || replaced))
         above->region->holes = true;
+    if (mark->folder && mark->reading == READ_CLOSED_STRICTLY)
+        mark->region->holes = true;
 }
 
 static void judge_all(struct mark *marks, size_t count) {
@@ -167,8 +208,13 @@ static int push_pins(struct mount_plan *plan, const char *top, const char *path,
 
 /* What is to be mounted at the mark, MOUNT_KINDS for nothing. */
 static enum mount_kind kind_of(const struct mark *mark, bool was_writable) {
-    bool was_open = mark->above == NULL || mark->above->reading == READ_OPEN;
+    enum reading above = mark->above == NULL ? READ_OPEN : mark->above->reading;
+    bool was_open = above == READ_OPEN;
+    if (is_replaced(mark, above))
+        return mark->private;
     if (mark->reading != READ_OPEN) {
+        if (!was_open && mark->folder && mark->reading != READ_CLOSED)
+            return MOUNT_FOLDER;
         if (!was_open)
             return mark->link ? MOUNT_LINK : MOUNT_KINDS;
         if (!mark->rule->directory)

@@ -31,9 +31,9 @@ struct mount_plan {
  * Orders the rules, parents before what lies below them. Reading: the innermost rule, on one path denyRead >
  * allowRead > the defaults. Writing, where reading is open: denyWrite > grants, wherever each stands above
  * the path. A region that is closed and has something open in it is MOUNT_MASK_HOLES, and the plan has a
- * mount for each of those. Nothing redundant is in the plan: no grant inside a writable tree, no denial
- * inside one that holds already. Paths below /dev and /proc make no mount, since the sandbox has its own. 0,
- * or -1 with *out empty.
+ * mount for each of those. The same holds for what is private. Nothing redundant is in the plan: no grant
+ * inside a writable tree, no denial inside one that holds already. Paths below /dev and /proc make no mount,
+ * since the sandbox has its own. 0, or -1 with *out empty.
  */
 int mount_plan_build(const struct fs_rules *rules, struct mount_plan *out, struct error *err);
 

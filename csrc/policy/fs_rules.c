@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "policy/fs_denials.h"
 #include "policy/git_place.h"
+#include "policy/private_folders.h"
 #include "policy/protected_paths.h"
 #include "policy/read_regions.h"
 #include "policy/write_roots.h"
@@ -116,15 +117,24 @@ static void drop_opened_names(struct fs_rules *rules) {
 int fs_rules_resolve(const struct fs_options *options, const struct fs_place *place, struct fs_rules *out,
                      struct error *err) {
     *out = (struct fs_rules){0};
-    if (write_roots_resolve(options, place, out, err) == 0 && git_place_resolve(place, out, err) == 0 &&
-        protected_paths_resolve(options, place, out, err) == 0 &&
-        fs_denials_resolve(options, place, out, err) == 0 &&
-        read_regions_resolve(options, place, out, err) == 0) {
+    int result = write_roots_resolve(options, place, out, err);
+    if (result == 0)
+        result = git_place_resolve(place, out, err);
+    if (result == 0)
+        result = protected_paths_resolve(options, place, out, err);
+    size_t first_denial = out->count;
+    if (result == 0)
+        result = fs_denials_resolve(options, place, out, err);
+    size_t last_denial = out->count;
+    if (result == 0)
+        result = read_regions_resolve(options, place, out, err);
+    if (result == 0)
+        result = private_folders_resolve(options, place, first_denial, last_denial, out, err);
+    if (result == 0)
         drop_opened_names(out);
-        return 0;
-    }
-    fs_rules_clear(out);
-    return -1;
+    else
+        fs_rules_clear(out);
+    return result;
 }
 
 void fs_rules_clear(struct fs_rules *rules) {
@@ -138,6 +148,7 @@ void fs_rules_clear(struct fs_rules *rules) {
     strvec_clear(&rules->later);
     free(rules->common_dir);
     free(rules->worktree);
+    free(rules->package_cache);
     strvec_clear(&rules->warnings);
     strvec_clear(&rules->read_denied);
     strvec_clear(&rules->write_denied);

@@ -21,7 +21,11 @@ enum fs_rule_kind {
     FS_DENY_WRITE,
     FS_DENY_READ, /* and with it writing */
     FS_ALLOW_READ,
-    FS_SHOW_LINK, /* a symlink that leads to what may be read; it opens nothing itself */
+    FS_SHOW_LINK,     /* a symlink that leads to what may be read; it opens nothing itself */
+    FS_SHOW_FOLDER,   /* one that can be entered, though nothing in it may be read */
+    FS_PRIVATE_TMP,   /* a folder of the sandbox's own stands there, see private_folders.h */
+    FS_PRIVATE_COPY,  /* the same, that begins with what the host's folder has */
+    FS_PRIVATE_EMPTY, /* where that may not be shown */
 };
 
 /* Who wants a rule about reading: it decides between rules on one path, and what one lifts of another. */
@@ -57,10 +61,12 @@ struct fs_rules {
     struct fs_name_rule *names;
     size_t name_count;
     size_t name_capacity;
-    struct strvec opened;   /* what allowRead leads to */
-    struct strvec later;    /* read-denied paths that are not there, real as far as they exist */
-    char *common_dir;       /* the linked worktree's (git_place.h), or NULL */
-    char *worktree;         /* its name there */
+    struct strvec opened; /* what allowRead leads to */
+    struct strvec later;  /* read-denied paths that are not there, real as far as they exist */
+    char *common_dir;     /* the linked worktree's (git_place.h), or NULL */
+    char *worktree;       /* its name there */
+    char *package_cache; /* npm's cache, real as far as it exists, where it could be shown and is not; NULL */
+    bool cache_is_missing;  /* it is to be shown, and there is no folder to show it at */
     struct strvec warnings; /* what a person should know, whole sentences */
     /* The options' entries that deny, expanded but as written: for a last look at what they lead to. */
     struct strvec read_denied;
@@ -80,17 +86,19 @@ struct fs_place {
     struct glob_cache *globs;   /* the session's; or NULL */
     bool supervised;            /* name rules are held */
     /* What is started, for strict reads; NULL: nothing is. */
-    const char *search_path; /* the command's PATH */
-    const char *program;     /* the command's first word */
-    const char *start;       /* where it starts; absolute */
+    const char *search_path;   /* the command's PATH */
+    const char *program;       /* the command's first word */
+    const char *package_cache; /* where the command's npm has its cache; absolute; NULL: nowhere */
+    const char *start;         /* where it starts; absolute */
 };
 
 /*
  * All rules of a run: write roots (write_roots.h), what is always denied, protected names that are there
  * (protected_paths.h), the common directory of a linked worktree (git_place.h), the options' denials
- * (fs_denials.h) and what may be read (read_regions.h). A denied path is what it leads to now and what it led
- * to in earlier runs of the session. A deny entry that this version cannot enforce is an error
- * (ERROR_OPTIONS), so that nothing runs open. 0, or -1 with *out empty.
+ * (fs_denials.h), what may be read (read_regions.h) and the sandbox's own folders (private_folders.h). A
+ * denied path is what it leads to now and what it led to in earlier runs of the session. A deny entry that
+ * this version cannot enforce is an error (ERROR_OPTIONS), so that nothing runs open. 0, or -1 with *out
+ * empty.
  */
 int fs_rules_resolve(const struct fs_options *options, const struct fs_place *place, struct fs_rules *out,
                      struct error *err);

@@ -347,6 +347,7 @@ int options_parse(const char *json, size_t length, struct options **out, struct 
     if (options == NULL)
         return error_memory(err);
     options->monitor_violations = true;
+    options->fs.writable_cwd = true;
     if (read_group(document, "", options, err) != 0 || deny_log(options, err) != 0) {
         options_free(options);
         return -1;

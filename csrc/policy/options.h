@@ -20,6 +20,9 @@ struct fs_options {
     struct strvec allow_protected; /* each names a row of protected_names.h */
     char *default_read;            /* "allow", "deny", or NULL: "allow" */
     bool allow_git_config;
+    bool writable_cwd;  /* the machine's cwd and the framework's task logs are write roots by themselves */
+    bool private_tmp;   /* the temporary directories are one of the sandbox's own */
+    bool package_cache; /* npm's cache is shown as a private copy */
 };
 
 #define NETWORK_TUNNELS_DEFAULT 1024u

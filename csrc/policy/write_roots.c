@@ -50,14 +50,20 @@ static int add_grant(struct grants *grants, const char *entry, const struct fs_p
 
 static int collect_grants(const struct fs_options *options, const struct fs_place *place,
                           struct grants *grants, struct error *err) {
-    const char *const fixed[] = {place->cwd, place->tmpdir, "/tmp", TASK_LOGS};
+    const struct {
+        const char *path;
+        bool granted;
+    } fixed[] = {{place->cwd, options->writable_cwd},
+                 {place->tmpdir, !options->private_tmp},
+                 {"/tmp", !options->private_tmp},
+                 {TASK_LOGS, options->writable_cwd}};
     const size_t fixed_count = sizeof fixed / sizeof fixed[0];
     grants->items = calloc(fixed_count + options->allow_write.count + place->additional_dirs->count,
                            sizeof *grants->items);
     if (grants->items == NULL)
         return error_memory(err);
     for (size_t i = 0; i < fixed_count; i++)
-        if (add_grant(grants, fixed[i], place, err) != 0)
+        if (fixed[i].granted && add_grant(grants, fixed[i].path, place, err) != 0)
             return -1;
     for (size_t i = 0; i < options->allow_write.count; i++)
         if (add_grant(grants, options->allow_write.items[i], place, err) != 0)

@@ -24,11 +24,13 @@ function npm(cwd, ...args) {
   return execFileSync(process.execPath, [npmCli, ...args], { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
-/** The tarball that publishing `source` would make. */
-function pack(source, folder) {
-  const [{ filename }] = JSON.parse(npm(folder, 'pack', source, '--json', '--ignore-scripts', '--pack-destination', folder));
-  return path.join(folder, filename);
+/** The tarball that publishing `source` would make, and its digest. */
+function packFolder(source, folder) {
+  const [{ filename, integrity }] = JSON.parse(npm(folder, 'pack', source, '--json', '--ignore-scripts', '--pack-destination', folder));
+  return { file: path.join(folder, filename), integrity };
 }
+
+const pack = (source, folder) => packFolder(source, folder).file;
 
 const packThis = (folder) => pack(root, folder);
 const packCore = (folder, generation) => pack(path.join(root, 'test', 'fixtures', `operon-agents-core-${generation}`), folder);
@@ -46,4 +48,4 @@ function addBuild(packageFolder) {
   fs.cpSync(path.join(root, 'build', 'Release'), path.join(packageFolder, 'build', 'Release'), { recursive: true });
 }
 
-module.exports = { addBuild, install, packCore, packThis, root, scratchFolder };
+module.exports = { addBuild, install, packCore, packFolder, packThis, root, scratchFolder };

@@ -62,7 +62,7 @@ static void list(struct strvec *out, const char *entry) {
 static struct path_memory *memory;
 
 static int resolve(const struct asked *asked, struct fs_rules *rules, struct error *err) {
-    struct fs_options options = {.allow_git_config = asked->git_config};
+    struct fs_options options = {.allow_git_config = asked->git_config, .writable_cwd = true};
     struct strvec none = {0};
     struct strvec read_only = {0};
     cleanup_free char *home = below("home");
@@ -103,11 +103,10 @@ static void add(char text[4096], const char *sign, const char *path) {
     snprintf(text + used, 4096 - used, "%s%s%s", used == 0 ? "" : " ", sign, path + length + 1);
 }
 
-static const char *const kinds[] = {[FS_ALLOW_WRITE] = "+",
-                                    [FS_DENY_WRITE] = "-",
-                                    [FS_DENY_READ] = "!",
-                                    [FS_ALLOW_READ] = "?",
-                                    [FS_SHOW_LINK] = ">"};
+static const char *const kinds[] = {
+    [FS_ALLOW_WRITE] = "+",    [FS_DENY_WRITE] = "-",       [FS_DENY_READ] = "!",
+    [FS_ALLOW_READ] = "?",     [FS_SHOW_LINK] = ">",        [FS_SHOW_FOLDER] = ".",
+    [FS_PRIVATE_TMP] = "tmp:", [FS_PRIVATE_COPY] = "copy:", [FS_PRIVATE_EMPTY] = "empty:"};
 
 static void rules_text(const struct fs_rules *rules, char text[4096]) {
     text[0] = '\0';

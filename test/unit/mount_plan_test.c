@@ -12,9 +12,10 @@ static const struct {
     enum fs_rule_kind kind;
     enum fs_rule_origin origin;
 } signs[] = {
-    {'+', FS_ALLOW_WRITE, FS_ASKED}, {'-', FS_DENY_WRITE, FS_ASKED},  {'!', FS_DENY_READ, FS_ASKED},
-    {'?', FS_ALLOW_READ, FS_ASKED},  {'~', FS_DENY_READ, FS_DEFAULT}, {'#', FS_DENY_READ, FS_STRICT},
-    {'=', FS_ALLOW_READ, FS_STRICT}, {'>', FS_SHOW_LINK, FS_ASKED},
+    {'+', FS_ALLOW_WRITE, FS_ASKED},  {'-', FS_DENY_WRITE, FS_ASKED},  {'!', FS_DENY_READ, FS_ASKED},
+    {'?', FS_ALLOW_READ, FS_ASKED},   {'~', FS_DENY_READ, FS_DEFAULT}, {'#', FS_DENY_READ, FS_STRICT},
+    {'=', FS_ALLOW_READ, FS_STRICT},  {'t', FS_PRIVATE_TMP, FS_ASKED}, {'.', FS_SHOW_FOLDER, FS_ASKED},
+    {'c', FS_PRIVATE_COPY, FS_ASKED}, {'>', FS_SHOW_LINK, FS_ASKED},
 };
 
 /* A path with a slash at the end is a directory. */
@@ -46,9 +47,10 @@ static void plan_of(const char *const *texts, struct mount_plan *plan) {
 }
 
 static const char *const letters[] = {
-    [MOUNT_WRITABLE] = "rw",    [MOUNT_READ_ONLY] = "ro",     [MOUNT_MASK_DIR] = "dir",
-    [MOUNT_MASK_FILE] = "file", [MOUNT_MASK_HOLES] = "holes", [MOUNT_PIN] = "pin",
-    [MOUNT_LINK] = "link"};
+    [MOUNT_WRITABLE] = "rw",      [MOUNT_READ_ONLY] = "ro",     [MOUNT_MASK_DIR] = "dir",
+    [MOUNT_MASK_FILE] = "file",   [MOUNT_MASK_HOLES] = "holes", [MOUNT_PIN] = "pin",
+    [MOUNT_LINK] = "link",        [MOUNT_FOLDER] = "folder",    [MOUNT_PRIVATE_TMP] = "tmp",
+    [MOUNT_PRIVATE_COPY] = "copy"};
 
 static void plans(const char *name, const char *wanted, const char *const *texts) {
     struct mount_plan plan;
@@ -67,7 +69,7 @@ static void plans(const char *name, const char *wanted, const char *const *texts
 static enum mount_kind kind_at(const struct mount_plan *plan, const char *path) {
     enum mount_kind kind = plan->root_writable ? MOUNT_WRITABLE : MOUNT_READ_ONLY;
     for (size_t i = 0; i < plan->count; i++)
-        if (path_is_within(path, plan->items[i].path))
+        if (plan->items[i].kind != MOUNT_FOLDER && path_is_within(path, plan->items[i].path))
             kind = plan->items[i].kind == MOUNT_PIN ? MOUNT_WRITABLE : plan->items[i].kind;
     return kind;
 }
@@ -85,35 +87,52 @@ static bool has_rule(const char *const *texts, char sign, const char *path, size
 static bool agrees(const char *const *texts, const char *path, enum mount_kind kind) {
     bool grant = false;
     bool deny_write = false;
-    char closed = 0; /* by whom: 's' strictly, else 'd' */
+    char closed = 0; /* by whom: 's' strictly, 'p' by what is private, else 'd' */
     for (size_t end = 1; end <= strlen(path); end++) {
         if (path[end] != '/' && path[end] != '\0')
             continue;
-        grant |= has_rule(texts, '+', path, end);
+        bool granted = has_rule(texts, '+', path, end);
+        bool denied = has_rule(texts, '!', path, end);
+        bool credential = has_rule(texts, '~', path, end);
+        bool asked = has_rule(texts, '?', path, end);
+        bool private = has_rule(texts, 't', path, end) || has_rule(texts, 'c', path, end);
+        grant |= granted;
         deny_write |= has_rule(texts, '-', path, end);
+        /* Below what is private a denial has nothing to deny. */
+        char shut = closed == 'p' ? 'p' : 'd';
+        if (private && !denied && !credential && (closed != 'd' || asked)) {
+            closed = 'p';
+            continue;
+        }
         if (closed == 0 && has_rule(texts, '#', path, end))
             closed = 's';
-        if (closed == 's' && has_rule(texts, '=', path, end))
+        if ((closed == 's' || closed == 'p') && has_rule(texts, '=', path, end))
             closed = 0;
-        if (has_rule(texts, '~', path, end))
-            closed = 'd';
-        if (has_rule(texts, '?', path, end))
+        if (closed == 'p' && granted)
             closed = 0;
-        if (has_rule(texts, '!', path, end))
-            closed = 'd';
+        if (credential)
+            closed = shut;
+        if (asked)
+            closed = 0;
+        if (denied)
+            closed = shut;
     }
-    bool masked = kind == MOUNT_MASK_DIR || kind == MOUNT_MASK_FILE || kind == MOUNT_MASK_HOLES;
+    if ((closed == 'p') != mount_kind_is_private(kind))
+        return false;
+    bool masked = kind == MOUNT_MASK_DIR || kind == MOUNT_MASK_FILE || kind == MOUNT_MASK_HOLES ||
+                  mount_kind_is_private(kind);
     return masked == (closed != 0) && (kind == MOUNT_WRITABLE) == (grant && !deny_write && closed == 0);
 }
 
 /* Whether it is passed through where it is to be, and only there. */
-static bool has_right_masks(const struct mount_plan *plan) {
+static bool has_right_masks(const char *const *texts, const struct mount_plan *plan) {
     for (size_t i = 0; i < plan->count; i++) {
         enum mount_kind kind = plan->items[i].kind;
+        bool entered = has_rule(texts, '.', plan->items[i].path, strlen(plan->items[i].path));
         bool holes = false;
         for (size_t j = i + 1; j < plan->count; j++)
             holes |= path_is_within(plan->items[j].path, plan->items[i].path);
-        if ((kind == MOUNT_MASK_HOLES && !holes) || (kind == MOUNT_MASK_DIR && holes))
+        if ((kind == MOUNT_MASK_HOLES && !holes && !entered) || (kind == MOUNT_MASK_DIR && holes))
             return false;
     }
     return true;
@@ -148,7 +167,7 @@ static void holds_for_random_rules(unsigned rounds) {
         for (size_t i = 0; i < plan.count; i++)
             for (size_t j = i + 1; j < plan.count; j++)
                 wrong += strcmp(plan.items[i].path, plan.items[j].path) == 0;
-        wrong += !has_right_masks(&plan);
+        wrong += !has_right_masks(rules, &plan);
         mount_plan_clear(&plan);
     }
     is_int(wrong, 0, "random rules: every path is what the rules say, no path is mounted twice");
@@ -205,6 +224,30 @@ static void reading(void) {
        "the root itself is not hidden");
 }
 
+static void private_folders(void) {
+    plans("a private folder is one mount", "tmp /tmp", RULES("t/tmp/"));
+    plans("what is granted in it is the host's", "tmp /tmp, rw /tmp/a/w, ro /tmp/a/w/d",
+          RULES("t/tmp/", "+/tmp/a/w/", "-/tmp/a/w/d"));
+    plans("what may be read in it as well", "tmp /tmp, ro /tmp/r", RULES("t/tmp/", "?/tmp/r/"));
+    plans("what is denied in it is not there anyway", "tmp /tmp",
+          RULES("t/tmp/", "!/tmp/s", "-/tmp/d", "~/tmp/c", "!/tmp/w/", "+/tmp/w/"));
+    plans("nor is that in what is granted", "tmp /tmp, rw /tmp/w, file /tmp/w/s",
+          RULES("t/tmp/", "+/tmp/w/", "!/tmp/w/s"));
+    plans("one in a write root is pinned", "rw /h, pin /h/u, copy /h/u/.npm", RULES("+/h/", "c/h/u/.npm/"));
+    plans("one in a closed folder is a hole", "holes /h, copy /h/u/.npm, dir /srv, tmp /tmp",
+          RULES("#/h/", "#/tmp/", "#/srv/", "c/h/u/.npm/", "t/tmp/"));
+    plans("one in another is a hole, too", "tmp /tmp, copy /tmp/h/.npm", RULES("t/tmp/", "c/tmp/h/.npm/"));
+    plans("what is denied is not replaced", "dir /h, dir /tmp",
+          RULES("!/h/", "c/h/.npm/", "t/tmp/", "!/tmp/"));
+    plans("unless it is allowed", "holes /h, copy /h/.npm", RULES("!/h/", "c/h/.npm/", "?/h/.npm/"));
+    plans("strictly, a folder can be entered", "holes /srv, folder /srv/a/b, ro /srv/a/b/c",
+          RULES("#/srv/", "./srv/a/b/", "?/srv/a/b/c/"));
+    plans("also a whole closed one", "holes /srv", RULES("#/srv/", "./srv/"));
+    plans("where it is open there is nothing to do", "rw /w", RULES("+/w/", "./w/x/"));
+    plans("in a private one it is made", "tmp /tmp, folder /tmp/x", RULES("t/tmp/", "./tmp/x/"));
+    plans("what is denied cannot be entered", "dir /s", RULES("!/s/", "./s/x/"));
+}
+
 int main(void) {
     plans("no rules make no mounts", "", RULES(NULL));
     plans("a write root is one mount", "rw /w", RULES("+/w"));
@@ -242,6 +285,7 @@ int main(void) {
        "a mount carries the identity of the rule's file");
     mount_plan_clear(&plan);
     reading();
+    private_folders();
     holds_for_random_rules(40000);
     return done_testing();
 }

@@ -12,7 +12,8 @@
 #define ROOT_KEYS                                                                                            \
     "network, filesystem, monitorViolations, ignoreViolations, monitorReads, violationLog, limits, backend"
 #define FILESYSTEM_KEYS                                                                                      \
-    "denyRead, allowWrite, denyWrite, allowRead, defaultRead, allowGitConfig, allowProtected"
+    "denyRead, allowWrite, denyWrite, allowRead, defaultRead, allowGitConfig, allowProtected, "              \
+    "writableCwd, privateTmp, packageCache"
 #define AMOUNT "a whole number from 1 to 9007199254740991"
 #define LATER ": not supported by this version"
 #define NOT_A_PATH "expected a path, found "

@@ -239,7 +239,7 @@ static const struct payload_mount *mount_of(const struct payload *payload, const
 }
 
 static void strict_reads(void) {
-    struct options options = {.fs.default_read = (char[]){"deny"}};
+    struct options options = {.fs = {.default_read = (char[]){"deny"}, .writable_cwd = true}};
     struct prepared prepared = prepare(&options, ALL, "true");
     cleanup_free char *work = below("work");
     const struct payload_mount *usr = mount_of(&prepared.payload, "/usr");

@@ -111,7 +111,7 @@ static const struct fs_rule *rule_at(const struct fs_rules *rules, enum fs_rule_
 
 static void rules_of_a_run(void) {
     struct strvec dirs = {0};
-    struct fs_options options = {0};
+    struct fs_options options = {.writable_cwd = true};
     struct fs_rules rules;
     struct error err = {0};
     char work[256];

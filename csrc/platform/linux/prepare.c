@@ -19,6 +19,7 @@
 #include "platform/linux/resource_limits.h"
 #include "platform/linux/thread_rights.h"
 #include "platform/resolve.h"
+#include "policy/private_folders.h"
 #include "policy/unix_sockets.h"
 
 /* Pins are directories that the rules did not name: the stage compares them with what they are now. */
@@ -73,6 +74,10 @@ static const char *reason_of_mount(enum mount_kind kind) {
     case MOUNT_MASK_FILE:
     case MOUNT_MASK_HOLES:
     case MOUNT_LINK:
+    case MOUNT_FOLDER:
+    case MOUNT_PRIVATE_TMP:
+    case MOUNT_PRIVATE_COPY:
+    case MOUNT_PRIVATE_EMPTY:
     case MOUNT_KINDS:
         break;
     }
@@ -81,7 +86,7 @@ static const char *reason_of_mount(enum mount_kind kind) {
 
 static struct payload_reason *payload_reasons(const struct fs_rules *rules, const struct mount_plan *plan,
                                               size_t *count) {
-    struct payload_reason *reasons = calloc(rules->count + plan->count + 1, sizeof *reasons);
+    struct payload_reason *reasons = calloc(rules->count + plan->count + 2, sizeof *reasons);
     *count = 0;
     if (reasons == NULL)
         return NULL;
@@ -90,6 +95,8 @@ static struct payload_reason *payload_reasons(const struct fs_rules *rules, cons
         if (rules->items[i].why != NULL)
             reasons[(*count)++] =
                 (struct payload_reason){.path = rules->items[i].path, .why = rules->items[i].why};
+    if (rules->package_cache != NULL && !has_reason(reasons, *count, rules->package_cache))
+        reasons[(*count)++] = (struct payload_reason){.path = rules->package_cache, .why = WHY_PACKAGE_CACHE};
     const size_t denied = *count;
     for (size_t i = 0; i < plan->count; i++) {
         const char *why = reason_of_mount(plan->items[i].kind);
@@ -176,18 +183,61 @@ static uint32_t current_umask(void) {
     return line == NULL ? 022 : (uint32_t)strtoul(line + strlen("\nUmask:"), NULL, 8);
 }
 
-static int repair_tmpdir(struct strvec *env, struct error *err) {
-    for (size_t i = 0; i < env->count; i++) {
-        struct stat facts;
-        if (strncmp(env->items[i], "TMPDIR=", 7) != 0 ||
-            (stat(env->items[i] + 7, &facts) == 0 && S_ISDIR(facts.st_mode)))
-            continue;
-        char *repaired = strdup("TMPDIR=/tmp");
-        if (repaired == NULL)
-            return error_memory(err);
-        free(env->items[i]);
-        env->items[i] = repaired;
-    }
+static bool is_private_root(const struct mount_plan *plan, const char *path) {
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->items[i].kind == MOUNT_PRIVATE_TMP && strcmp(plan->items[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+struct tmpdir_look {
+    const struct mount_plan *plan;
+    bool private;
+};
+
+/* Where it is private nothing in it is the host's but what the plan shows. */
+static bool shows_tmpdir(void *data, const char *path) {
+    const struct tmpdir_look *look = data;
+    struct resolved_path file = {0};
+    struct error ignored = {0};
+    struct stat facts;
+    if (!look->private)
+        return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+    bool found = path[0] == '/' && path_resolve(path, &file, &ignored) == RESOLVE_FOUND && S_ISDIR(file.mode);
+    bool shown = found && (is_private_root(look->plan, file.path) || mount_plan_shows(look->plan, file.path));
+    resolved_path_clear(&file);
+    return shown;
+}
+
+/* Where npm's cache is not on the host, a mount point cannot be made for one: npm makes it there. */
+static const char *cache_instead(const struct fs_options *options) {
+    return options->private_tmp ? "/tmp/npm-cache" : "/dev/shm/npm-cache";
+}
+
+static int set_up_env(struct prepare_request *request, const struct fs_rules *rules,
+                      const struct mount_plan *plan, struct error *err) {
+    const struct fs_options *options = &request->options->fs;
+    struct tmpdir_look look = {.plan = plan, .private = options->private_tmp};
+    if (env_repair_tmpdir(&request->env, options->private_tmp, shows_tmpdir, &look) != 0 ||
+        (rules->cache_is_missing && env_set_package_cache(&request->env, cache_instead(options)) != 0))
+        return error_memory(err);
+    return 0;
+}
+
+/* Without a tree of the session there is nothing to share. */
+static int warn_of_own_folders(const struct prepare_request *request, struct strvec *warnings,
+                               struct error *err) {
+    const struct fs_options *options = &request->options->fs;
+    if (request->features.mounted_before)
+        return 0;
+    if (options->private_tmp &&
+        strvec_push(warnings, "the private temporary directory is not shared on this host: each command has "
+                              "one of its own") != 0)
+        return error_memory(err);
+    if (options->package_cache &&
+        strvec_push(warnings, "npm's cache is not shown to commands, each has an empty one: this host has no "
+                              "mount namespace for a sandbox") != 0)
+        return error_memory(err);
     return 0;
 }
 
@@ -336,6 +386,10 @@ int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec 
     int result = list_read_only(&read_only, err);
     request->place.always_read_only = &read_only;
     describe_command(request);
+    cleanup_free char *cache = env_package_cache(&request->env, request->place.home, request->cwd);
+    if (result == 0 && cache == NULL)
+        result = error_memory(err);
+    request->place.package_cache = cache;
     thread_rights_lower(&rights);
     if (result == 0)
         result = fs_rules_resolve(&request->options->fs, &request->place, &rules, err);
@@ -344,7 +398,9 @@ int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec 
     if (result == 0)
         result = identify_pins(&plan, err);
     if (result == 0)
-        result = repair_tmpdir(&request->env, err);
+        result = set_up_env(request, &rules, &plan, err);
+    if (result == 0)
+        result = warn_of_own_folders(request, warnings, err);
     if (result == 0)
         result = unix_sockets_resolve(&request->options->network, &request->place, &sockets, warnings, err);
     if (result == 0)
