@@ -1,6 +1,7 @@
 /* The addon's entry: the functions that JS sees of the C core. */
 #include <node_api.h>
 
+#include "binding/output_binding.h"
 #include "binding/session_binding.h"
 
 static const struct {
@@ -11,7 +12,7 @@ static const struct {
     {"startSession", session_binding_start}, {"startRun", run_binding_start},
     {"stopRun", session_binding_stop},       {"disposeSession", session_binding_dispose},
     {"answerAsk", network_binding_answer},   {"updateNetwork", network_binding_update},
-    {"exposePort", network_binding_expose},
+    {"exposePort", network_binding_expose},  {"writeReady", output_binding_write_ready},
 };
 
 NAPI_MODULE_INIT() {
