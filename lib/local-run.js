@@ -140,7 +140,7 @@ function completeRequest(argv, given, machineCwd) {
 
 /**
  * Why no process came to be, in the exit code and words of a shell.
- * @param {RunRequest} request
+ * @param {Pick<RunRequest, 'argv' | 'cwd' | 'env'>} request
  * @param {NodeJS.ErrnoException} error
  */
 function startFailure({ argv, cwd, env }, error) {
@@ -363,4 +363,4 @@ async function runLocally(argv, options, machine) {
   return new Promise((resolve) => new LocalRun(request, machine.sigtermGraceMs, resolve).start());
 }
 
-module.exports = { abortedBeforeStart, completeRequest, runLocally };
+module.exports = { abortedBeforeStart, completeRequest, runLocally, startFailure };

@@ -1,6 +1,7 @@
 /* The addon's entry: the functions that JS sees of the C core. */
 #include <node_api.h>
 
+#include "binding/output_binding.h"
 #include "binding/process_binding.h"
 #include "binding/profile_binding.h"
 #include "binding/session_binding.h"
@@ -10,15 +11,16 @@ static const struct {
     const char *name;
     napi_callback function;
 } functions[] = {
-    {"optionSchema", policy_binding_schema},   {"makePolicy", policy_binding_make},
-    {"startSession", session_binding_start},   {"startRun", run_binding_start},
-    {"stopRun", session_binding_stop},         {"disposeSession", session_binding_dispose},
-    {"answerAsk", network_binding_answer},     {"updateNetwork", network_binding_update},
-    {"exposePort", network_binding_expose},    {"probeSession", session_binding_probe},
-    {"signalRun", session_binding_signal},     {"dieOfSignal", process_binding_die},
-    {"terminalTake", terminal_binding_take},   {"terminalGive", terminal_binding_give},
-    {"parseSettings", settings_binding_parse}, {"mergeOptions", settings_binding_merge},
-    {"settingsTable", settings_binding_table}, {"profileDarwin", profile_binding_darwin},
+    {"optionSchema", policy_binding_schema},    {"makePolicy", policy_binding_make},
+    {"startSession", session_binding_start},    {"startRun", run_binding_start},
+    {"stopRun", session_binding_stop},          {"disposeSession", session_binding_dispose},
+    {"answerAsk", network_binding_answer},      {"updateNetwork", network_binding_update},
+    {"exposePort", network_binding_expose},     {"probeSession", session_binding_probe},
+    {"signalRun", session_binding_signal},      {"dieOfSignal", process_binding_die},
+    {"terminalTake", terminal_binding_take},    {"terminalGive", terminal_binding_give},
+    {"parseSettings", settings_binding_parse},  {"mergeOptions", settings_binding_merge},
+    {"settingsTable", settings_binding_table},  {"profileDarwin", profile_binding_darwin},
+    {"writeReady", output_binding_write_ready},
 };
 
 NAPI_MODULE_INIT() {
