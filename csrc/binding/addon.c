@@ -11,7 +11,7 @@ static const struct {
     {"startSession", session_binding_start}, {"startRun", run_binding_start},
     {"stopRun", session_binding_stop},       {"disposeSession", session_binding_dispose},
     {"answerAsk", network_binding_answer},   {"updateNetwork", network_binding_update},
-    {"exposePort", network_binding_expose},
+    {"exposePort", network_binding_expose},  {"explain", explain_binding_ask},
 };
 
 NAPI_MODULE_INIT() {
