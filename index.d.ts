@@ -228,6 +228,58 @@ export type ViolationLogLine =
   | (Omit<CountedViolation, "type"> & { type: "count" })
   | { type: "dropped"; run?: string; count: number; timestamp: string };
 
+// ---- Explanations ----------------------------------------------------------------------------------------------
+
+/** The option that decided, and its entry: `filesystem.denyRead`, 1, `~/secrets`. */
+export interface ExplainedRule {
+  option: string;
+  index: number;
+  entry: string;
+}
+
+export interface ExplainedAccess {
+  allowed: boolean;
+  /** A denial in the words of its violation; `the host's own permissions` where no rule is in the way. */
+  why: string;
+  /** Absent where a default decided. */
+  rule?: ExplainedRule;
+  /** The path that the rule holds for, with all below it; of a protected name that name, as `allowProtected` takes it. */
+  at?: string;
+}
+
+export type Explanation =
+  | {
+      target: string;
+      kind: "path";
+      /** Absolute, as written. */
+      path: string;
+      /** Where its symlinks lead, which is what counts; absent in /dev and /proc, and where the sandbox is off. */
+      resolved?: string;
+      exists: boolean;
+      /** Of what is not there: whether it could be read if it came. Of a folder: whether it can be listed. */
+      read: ExplainedAccess;
+      /** Of what is not there: whether it can be made, with the folders on its way. Of a folder: whether something can be made in it. */
+      write: ExplainedAccess;
+      /** Of unix sockets, and of paths that `allowUnixSockets` has. */
+      connect?: ExplainedAccess;
+    }
+  | {
+      target: string;
+      kind: "host";
+      host: string;
+      port?: number;
+      reach: {
+        /** `"ask"`: `onAskHost` is asked. Of a name the address that it leads to is checked later, when it is connected to. */
+        allowed: boolean | "ask";
+        why: string;
+        rule?: ExplainedRule;
+        /** Where no port was asked about and it does not hold for all: for these alone, */
+        ports?: number[];
+        /** or for all but these. */
+        exceptPorts?: number[];
+      };
+    };
+
 // ---- Machines --------------------------------------------------------------------------------------------------
 
 /** A cwd, or a cwd and more directories to grant. Default: `process.cwd()`. */
@@ -427,6 +479,13 @@ export declare class OsSandbox {
   machine(cwdOrOptions?: MachineLocation): Machine;
   /** The second generation's name. */
   environment(cwdOrOptions?: MachineLocation): Environment;
+  /**
+   * Whether commands of a machine at that place may read, write or reach it, as things are now, and which rule says so:
+   * in the order of the targets. What has a `/` in it or begins with `~` or `.` is a path, relative to the machine's cwd;
+   * a URL, or anything else, is a host: HOST, HOST:PORT. No name is looked up. Rejects with a TypeError for what is
+   * neither, and as `run()` where the rules cannot be resolved.
+   */
+  explain(targets: string | readonly string[], cwdOrOptions?: MachineLocation): Promise<Explanation[]>;
   /**
    * Replaces the network options: all of them, at once, for connections and commands from now on; open connections go
    * on. `upstreamProxy` is the one exception: it stays as it was. Rejects with a TypeError for what `start()` would not

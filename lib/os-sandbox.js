@@ -1,5 +1,6 @@
 'use strict';
 
+const { explain, explainUnsandboxed, placeOf } = require('./explain');
 const { Policy, canLoad, makePolicy, withNetwork } = require('./policy');
 const { disabledStatus, startSandbox } = require('./start');
 const { Violations } = require('./violations');
@@ -76,6 +77,18 @@ function makeOsSandbox(classes) {
         return;
       }
       this.#session.updateNetwork(withNetwork(this.#session.made, network));
+    }
+
+    /**
+     * Whether commands of a machine may read, write or reach it, and which rule says so, as things are now.
+     * @param {unknown} targets a path or a host, or several
+     * @param {any} [where] as a machine's
+     */
+    async explain(targets, where) {
+      const place = placeOf(where);
+      if (!this.#session) return explainUnsandboxed(targets, place);
+      const { made, features } = this.#session;
+      return explain(targets, { ...place, made, supervised: features.supervised, network: features.capture !== 'none' });
     }
 
     /** What commands were refused. */

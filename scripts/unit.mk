@@ -3,7 +3,7 @@
 # The sources they may test go into one archive, so that a program links only what it names.
 CC ?= cc
 FUZZ_CC ?= clang
-FOLDERS := csrc/base csrc/policy csrc/plan csrc/command csrc/violations csrc/protocol csrc/network csrc/exec csrc/platform csrc/platform/linux
+FOLDERS := csrc/base csrc/policy csrc/plan csrc/command csrc/explain csrc/violations csrc/protocol csrc/network csrc/exec csrc/platform csrc/platform/linux
 SOURCES := $(filter-out csrc/base/jansson_stdin.c,$(wildcard $(addsuffix /*.c,$(FOLDERS))))
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -g -O1
 LANGUAGE := $(shell node scripts/cflags.js language) -Itest/unit -MMD -MP

@@ -20,7 +20,7 @@ static const struct {
     {"terminalTake", terminal_binding_take},    {"terminalGive", terminal_binding_give},
     {"parseSettings", settings_binding_parse},  {"mergeOptions", settings_binding_merge},
     {"settingsTable", settings_binding_table},  {"profileDarwin", profile_binding_darwin},
-    {"writeReady", output_binding_write_ready},
+    {"writeReady", output_binding_write_ready}, {"explain", explain_binding_ask},
 };
 
 NAPI_MODULE_INIT() {

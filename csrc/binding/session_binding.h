@@ -68,4 +68,11 @@ napi_value network_binding_update(napi_env env, napi_callback_info info);
  */
 napi_value network_binding_expose(napi_env env, napi_callback_info info);
 
+/*
+ * explain(policy, {home, accountHome?, tmpdir, cwd, searchPath, additionalDirs, supervised, paths, hosts,
+ * plan?}) → Promise<string>: explain_json's text, made on a thread of the pool. Rejects where the rules
+ * cannot be resolved, as a run would.
+ */
+napi_value explain_binding_ask(napi_env env, napi_callback_info info);
+
 #endif

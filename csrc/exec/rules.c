@@ -317,6 +317,20 @@ const char *rules_refuse(struct rules *rules, enum rule_act act, const char *pat
     return why != NULL || act == RULE_READ ? why : folded_literals_refuse(rules, folded, own);
 }
 
+const char *rules_refuse_unmade(struct rules *rules, const char *path) {
+    const struct protected_name *name = protected_name_of(path, rules->payload->freed_names, false);
+    if (name != NULL)
+        return name->why;
+    if (!is_up_to_date(rules))
+        return WHY_MEMORY;
+    const char *why = atomic_load(&rules->has_hooks) ? hooks_refuse(rules, path) : NULL;
+    if (why == NULL)
+        why = literals_refuse(rules, path);
+    if (why == NULL)
+        why = globs_refuse(rules, RULE_CREATE, path);
+    return why != NULL ? why : common_refuse(rules, path);
+}
+
 void rules_note(struct rules *rules, const char *path) {
     char folded[PATH_MAX];
     char own[PATH_MAX];

@@ -32,6 +32,10 @@ void rules_free(struct rules *rules);
  */
 const char *rules_refuse(struct rules *rules, enum rule_act act, const char *path);
 
+/* Why a name may not be made in a folder that is not there yet, as far as its text tells: what makes a git
+ * directory is in that folder. */
+const char *rules_refuse_unmade(struct rules *rules, const char *path);
+
 /*
  * The same for a folder (O_PATH) that is to get another name: whether an entry of it is protected where it
  * is, or would be where it goes. Both real and absolute.

@@ -117,6 +117,15 @@ bool host_files_refresh(struct host_files *files, uv_loop_t *loop, void (*done)(
     return true;
 }
 
+void host_files_read(struct host_files *files) {
+    files->work.data = files;
+    look(&files->work);
+    files->hosts = files->new_hosts;
+    files->new_hosts = (struct host_file){0};
+    take_resolver(files);
+    clear_file(&files->new_resolver);
+}
+
 int host_files_names(const struct host_files *files, const uint8_t address[IP_ADDRESS_BYTES],
                      struct strvec *out) {
     if (files->hosts.text == NULL)

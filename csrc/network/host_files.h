@@ -39,6 +39,9 @@ struct host_files {
  * done, done is not called. The request holds the loop. */
 bool host_files_refresh(struct host_files *files, uv_loop_t *loop, void (*done)(void *data), void *data);
 
+/* Reads them at once, for who is on a thread of the pool already; *files is all-zero. */
+void host_files_read(struct host_files *files);
+
 /* The names that the hosts file gives to an address, as it was when it was last read. 0, or -1: no memory. */
 int host_files_names(const struct host_files *files, const uint8_t address[IP_ADDRESS_BYTES],
                      struct strvec *out);

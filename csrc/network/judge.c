@@ -43,8 +43,8 @@ static void decide(const struct rule_set *rules, struct judgement *out) {
 }
 
 /* The host's resolver may put a search domain behind a name (resolver(5)): that one is denied, too. */
-static void decide_name(struct network *network, const struct rule_set *rules, struct judgement *out) {
-    const struct strvec *search = &network->files.resolver.search;
+static void decide_name(const struct host_files *files, const struct rule_set *rules, struct judgement *out) {
+    const struct strvec *search = &files->resolver.search;
     decide(rules, out);
     for (size_t i = 0; i < search->count && out->verdict != NETWORK_DENY; i++) {
         struct network_target longer = {.port = out->target.port};
@@ -61,9 +61,10 @@ static void decide_name(struct network *network, const struct rule_set *rules, s
 }
 
 /* A client that looked the name up in the hosts file itself comes with the address that it found there. */
-static void try_host_names(struct network *network, const struct rule_set *rules, struct judgement *out) {
+static void try_host_names(const struct host_files *files, const struct rule_set *rules,
+                           struct judgement *out) {
     struct strvec names = {0};
-    bool complete = host_files_names(&network->files, out->target.address, &names) == 0;
+    bool complete = host_files_names(files, out->target.address, &names) == 0;
     for (size_t i = 0; complete && i < names.count; i++) {
         struct judgement named = {0};
         if (network_target_parse(names.items[i], strlen(names.items[i]), out->target.port, &named.target) !=
@@ -81,25 +82,40 @@ static void try_host_names(struct network *network, const struct rule_set *rules
     strvec_clear(&names);
 }
 
-static void judge_address(struct network *network, const struct rule_set *rules, struct judgement *out) {
+/* True where the rules name neither the address nor what carries it. */
+static bool is_unlisted(const struct rule_set *rules, struct judgement *out) {
     if (network_is_own_address(out->target.address)) {
         deny(out, why_own_address);
-        return;
+        return false;
     }
     decide(rules, out);
-    bool unlisted = out->verdict == NETWORK_ASK ||
-                    (out->verdict == NETWORK_DENY && strcmp(out->why, why_not_allowed_address) == 0);
-    if (!unlisted)
+    return out->verdict == NETWORK_ASK ||
+           (out->verdict == NETWORK_DENY && strcmp(out->why, why_not_allowed_address) == 0);
+}
+
+static void judge_address(struct network *network, const struct rule_set *rules, struct judgement *out) {
+    if (!is_unlisted(rules, out))
         return;
     network_refresh_files(network);
-    try_host_names(network, rules, out);
+    try_host_names(&network->files, rules, out);
+}
+
+void network_judge_written(const struct host_files *files, const struct rule_set *rules,
+                           const struct network_target *target, struct judgement *out) {
+    *out = (struct judgement){.target = *target};
+    if (!network_target_is_address(target))
+        decide_name(files, rules, out);
+    else if (name_pool_covers(target->address))
+        deny(out, why_not_allowed_name);
+    else if (is_unlisted(rules, out))
+        try_host_names(files, rules, out);
 }
 
 void network_judge(struct network *network, const struct rule_set *rules, const struct network_target *target,
                    struct judgement *out) {
     *out = (struct judgement){.target = *target};
     if (!network_target_is_address(target)) {
-        decide_name(network, rules, out);
+        decide_name(&network->files, rules, out);
         return;
     }
     if (!name_pool_covers(target->address)) {
@@ -112,14 +128,14 @@ void network_judge(struct network *network, const struct rule_set *rules, const 
         return;
     }
     strcpy(out->target.name, pool_name_text(out->name));
-    decide_name(network, rules, out);
+    decide_name(&network->files, rules, out);
 }
 
 void network_judge_again(struct network *network, const struct rule_set *rules, struct judgement *judgement) {
     if (network_target_is_address(&judgement->target))
         decide(rules, judgement);
     else
-        decide_name(network, rules, judgement);
+        decide_name(&network->files, rules, judgement);
 }
 
 void network_judge_local(const struct rule_set *rules, const uint8_t address[IP_ADDRESS_BYTES], uint16_t port,

@@ -24,6 +24,10 @@ struct judgement {
 void network_judge(struct network *network, const struct rule_set *rules, const struct network_target *target,
                    struct judgement *out);
 
+/* The same of a target as somebody wrote it, without a network: no address stands for a name there. */
+void network_judge_written(const struct host_files *files, const struct rule_set *rules,
+                           const struct network_target *target, struct judgement *out);
+
 /* The same target by other rules. */
 void network_judge_again(struct network *network, const struct rule_set *rules, struct judgement *judgement);
 

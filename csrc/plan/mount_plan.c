@@ -282,3 +282,70 @@ void mount_plan_clear(struct mount_plan *plan) {
     free(plan->items);
     *plan = (struct mount_plan){0};
 }
+
+/* --- which rule it was --- */
+
+static const struct fs_rule *rule_on(const struct fs_rules *rules, const char *path, enum fs_rule_kind kind,
+                                     enum fs_rule_origin origin) {
+    for (size_t i = 0; i < rules->count; i++)
+        if (rules->items[i].kind == kind && rules->items[i].origin == origin &&
+            strcmp(rules->items[i].path, path) == 0)
+            return &rules->items[i];
+    return NULL;
+}
+
+/* By which reading is as it is at the mark; NULL: it is open, and nothing had closed it. */
+static const struct fs_rule *reader_of(const struct fs_rules *rules, const struct mark *mark) {
+    const bool open = mark->reading == READ_OPEN;
+    const struct fs_rule *rule = NULL;
+    for (; rule == NULL && mark != NULL; mark = mark->above) {
+        bool opens = mark->above != NULL && mark->above->reading != READ_OPEN;
+        for (size_t origin = 0; rule == NULL && (!open || opens) && origin < FS_ORIGINS; origin++)
+            rule = rule_on(rules, mark->rule->path, open ? FS_ALLOW_READ : FS_DENY_READ,
+                           (enum fs_rule_origin)origin);
+    }
+    return rule;
+}
+
+static const struct fs_rule *innermost(const struct fs_rules *rules, enum fs_rule_kind kind,
+                                       const char *path) {
+    const struct fs_rule *found = NULL;
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct fs_rule *rule = &rules->items[i];
+        if (rule->kind == kind && path_is_within(path, rule->path) &&
+            (found == NULL || strlen(rule->path) > strlen(found->path)))
+            found = rule;
+    }
+    return found;
+}
+
+/* Of a denial of reading and one of writing the longer path is told, as in violations. */
+static const struct fs_rule *writer_of(const struct fs_rules *rules, const char *path,
+                                       const struct mount_verdict *verdict) {
+    const struct fs_rule *denied = innermost(rules, FS_DENY_WRITE, path);
+    if (verdict->readable)
+        return denied != NULL ? denied : innermost(rules, FS_ALLOW_WRITE, path);
+    bool longer = denied != NULL &&
+                  (verdict->read_by == NULL || strlen(denied->path) >= strlen(verdict->read_by->path));
+    return longer ? denied : verdict->read_by;
+}
+
+int mount_plan_judge(const struct fs_rules *rules, const char *path, struct mount_verdict *out,
+                     struct error *err) {
+    const struct mark *at = NULL;
+    cleanup_free struct mark *marks = calloc(rules->count + 1, sizeof *marks);
+    if (marks == NULL)
+        return error_memory(err);
+    size_t count = marks_from_rules(rules, marks);
+    judge_all(marks, count);
+    for (size_t i = 0; i < count; i++)
+        if (path_is_within(path, marks[i].rule->path))
+            at = &marks[i];
+    *out = (struct mount_verdict){.readable = at == NULL || at->reading == READ_OPEN,
+                                  .writable = at != NULL && at->writable,
+                                  .own = at != NULL && at->reading == READ_REPLACED,
+                                  .shown = at != NULL && at->link && strcmp(at->rule->path, path) == 0,
+                                  .read_by = at == NULL ? NULL : reader_of(rules, at)};
+    out->write_by = writer_of(rules, path, out);
+    return 0;
+}

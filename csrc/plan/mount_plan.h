@@ -37,6 +37,21 @@ struct mount_plan {
  */
 int mount_plan_build(const struct fs_rules *rules, struct mount_plan *out, struct error *err);
 
+/* What the plan of the rules means for a path, and the rules that say so. */
+struct mount_verdict {
+    bool readable;
+    bool writable;
+    bool own;   /* something of the session's own stands there: what it has is the session's */
+    bool shown; /* it is a symlink that can be followed where nothing around it is open */
+    const struct fs_rule *read_by;  /* NULL: none; reading is open */
+    const struct fs_rule *write_by; /* what grants it, or denies it; NULL: no write root */
+};
+
+/* The same judgement as the plan's, of a real path that may not be there; of /dev and /proc, which are the
+ * sandbox's own, it says nothing. 0, or -1: out of memory. */
+int mount_plan_judge(const struct fs_rules *rules, const char *path, struct mount_verdict *out,
+                     struct error *err);
+
 /* True where a command would see what is, or comes to be, at the path. */
 bool mount_plan_shows(const struct mount_plan *plan, const char *path);
 

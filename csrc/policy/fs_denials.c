@@ -241,9 +241,13 @@ static int push_entry(const struct denial_source *source, const char *entry, con
 
 static int push_entries(const struct denial_source *source, const struct strvec *entries, const char *option,
                         const struct fs_place *place, struct fs_rules *out, struct error *err) {
-    for (size_t i = 0; i < entries->count; i++)
+    for (size_t i = 0; i < entries->count; i++) {
+        const size_t rules = out->count;
+        const size_t names = out->name_count;
         if (push_entry(source, entries->items[i], place, out, err) != 0)
             return error_wrap(err, "filesystem.%s[%zu]", option, i);
+        fs_rules_attribute(out, rules, names, (struct fs_source){option, i});
+    }
     return 0;
 }
 

@@ -71,6 +71,14 @@ int fs_rules_hold(struct fs_rules *rules, bool read, bool glob, const char *path
     return 0;
 }
 
+void fs_rules_attribute(struct fs_rules *rules, size_t rule_count, size_t name_count,
+                        struct fs_source source) {
+    for (size_t i = rule_count; i < rules->count; i++)
+        rules->items[i].source = source;
+    for (size_t i = name_count; i < rules->name_count; i++)
+        rules->names[i].source = source;
+}
+
 int fs_rules_warn(struct fs_rules *rules, struct error *err, const char *format, ...) {
     char text[8192];
     va_list args;

@@ -36,6 +36,13 @@ enum fs_rule_origin {
     FS_ORIGINS,
 };
 
+/* Where a rule comes from: an entry of a list of the options' filesystem, or of additionalDirs; name NULL:
+ * neither, a default. */
+struct fs_source {
+    const char *name; /* "denyRead"; constant */
+    size_t entry;
+};
+
 struct fs_rule {
     enum fs_rule_kind kind;
     enum fs_rule_origin origin;
@@ -44,6 +51,7 @@ struct fs_rule {
     uint64_t inode;
     bool directory;
     const char *why; /* it is denied, for a violation's line; NULL where it is allowed */
+    struct fs_source source;
 };
 
 /* A denial that holds by name, whatever is there or is not (payload.h: struct payload_rule). */
@@ -52,6 +60,7 @@ struct fs_name_rule {
     bool glob;
     char *path; /* real as far as it exists, or a pattern; owned */
     const char *why;
+    struct fs_source source;
 };
 
 struct fs_rules {
@@ -118,6 +127,10 @@ int fs_rules_push_of(struct fs_rules *rules, enum fs_rule_kind kind, enum fs_rul
 /* Appends a rule by name; the path is copied, why is not. What is there already is not appended again. */
 int fs_rules_hold(struct fs_rules *rules, bool read, bool glob, const char *path, const char *why,
                   struct error *err);
+
+/* Says of the rules behind the first so many ones that they come from there. */
+void fs_rules_attribute(struct fs_rules *rules, size_t rule_count, size_t name_count,
+                        struct fs_source source);
 
 int fs_rules_warn(struct fs_rules *rules, struct error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -23,6 +23,7 @@ struct rule_list {
 
 struct network_rules {
     struct rule_list allowed, denied;
+    size_t domain_count; /* of the allowed ones; addresses follow */
     bool ask;
 };
 
@@ -82,6 +83,7 @@ struct network_rules *network_rules_new(const struct network_options *options) {
     if (rules == NULL)
         return NULL;
     rules->ask = options->has_ask;
+    rules->domain_count = options->allowed_domains.count;
     struct rule_list *allowed = &rules->allowed, *denied = &rules->denied;
     allowed->items =
         calloc(options->allowed_domains.count + options->allowed_ips.count + 1, sizeof *allowed->items);
@@ -166,15 +168,20 @@ static bool denies(const struct rule *rule, const struct network_target *target,
     return names_localhost(rule) && ip_address_is_loopback(target->address);
 }
 
-/* At that port; 0: at every port. */
-static bool is_denied(const struct network_rules *rules, const struct network_target *target, uint16_t port) {
+/* At that port; 0: at every port. NULL: none does. */
+static const struct rule *denying(const struct network_rules *rules, const struct network_target *target,
+                                  uint16_t port) {
     size_t length = strlen(target->name);
     for (size_t i = 0; i < rules->denied.count; i++) {
         const struct rule *rule = &rules->denied.items[i];
         if ((rule->port == 0 || rule->port == port) && denies(rule, target, length))
-            return true;
+            return rule;
     }
-    return false;
+    return NULL;
+}
+
+static bool is_denied(const struct network_rules *rules, const struct network_target *target, uint16_t port) {
+    return denying(rules, target, port) != NULL;
 }
 
 bool network_rules_denies(const struct network_rules *rules, const struct network_target *target) {
@@ -192,9 +199,9 @@ static bool allows(const struct rule *rule, const struct network_target *target,
 }
 
 /* named_only: nothing but a rule that names the target opens it. With port 0 any port will do that is not
- * denied. */
-static bool is_allowed(const struct network_rules *rules, const struct network_target *target,
-                       bool named_only) {
+ * denied. NULL: none does. */
+static const struct rule *allowing(const struct network_rules *rules, const struct network_target *target,
+                                   bool named_only) {
     size_t length = strlen(target->name);
     for (size_t i = 0; i < rules->allowed.count; i++) {
         const struct rule *rule = &rules->allowed.items[i];
@@ -202,9 +209,28 @@ static bool is_allowed(const struct network_rules *rules, const struct network_t
         if (!at_port || !allows(rule, target, length, named_only))
             continue;
         if (target->port != 0 || rule->port == 0 || !is_denied(rules, target, rule->port))
-            return true;
+            return rule;
     }
-    return false;
+    return NULL;
+}
+
+static bool is_allowed(const struct network_rules *rules, const struct network_target *target,
+                       bool named_only) {
+    return allowing(rules, target, named_only) != NULL;
+}
+
+static struct network_decision decide_by(const struct network_rules *rules, enum network_verdict verdict,
+                                         const struct rule *rule) {
+    if (verdict == NETWORK_DENY)
+        return (struct network_decision){.verdict = verdict,
+                                         .why = denied_by_rule,
+                                         .list = "deniedDomains",
+                                         .entry = (size_t)(rule - rules->denied.items)};
+    size_t entry = (size_t)(rule - rules->allowed.items);
+    bool domain = entry < rules->domain_count;
+    return (struct network_decision){.verdict = verdict,
+                                     .list = domain ? "allowedDomains" : "allowedIPs",
+                                     .entry = domain ? entry : entry - rules->domain_count};
 }
 
 static struct network_decision deny(const char *why) {
@@ -213,15 +239,17 @@ static struct network_decision deny(const char *why) {
 
 struct network_decision network_rules_decide(const struct network_rules *rules,
                                              const struct network_target *target) {
-    if (is_denied(rules, target, target->port))
-        return deny(denied_by_rule);
+    const struct rule *rule = denying(rules, target, target->port);
+    if (rule != NULL)
+        return decide_by(rules, NETWORK_DENY, rule);
     bool address = network_target_is_address(target);
     const uint8_t *special = address                                   ? target->address
                              : network_name_is_localhost(target->name) ? loopback_v4
                                                                        : NULL;
     const char *class = special == NULL ? NULL : network_address_class(special);
-    if (is_allowed(rules, target, class != NULL))
-        return (struct network_decision){.verdict = NETWORK_ALLOW};
+    rule = allowing(rules, target, class != NULL);
+    if (rule != NULL)
+        return decide_by(rules, NETWORK_ALLOW, rule);
     if (class != NULL)
         return deny(class);
     if (rules->ask)
@@ -319,4 +347,15 @@ size_t network_rules_local_ports(const struct network_rules *rules, uint16_t *po
     if (any != NULL)
         *any = every;
     return count;
+}
+
+static size_t add_ports(const struct rule_list *list, uint16_t *ports, size_t count, size_t max) {
+    for (size_t i = 0; i < list->count && count < max; i++)
+        if (list->items[i].port != 0 && !has_port(ports, count, list->items[i].port))
+            ports[count++] = list->items[i].port;
+    return count;
+}
+
+size_t network_rules_named_ports(const struct network_rules *rules, uint16_t *ports, size_t max) {
+    return add_ports(&rules->denied, ports, add_ports(&rules->allowed, ports, 0, max), max);
 }

@@ -26,7 +26,9 @@ enum network_verdict { NETWORK_DENY, NETWORK_ALLOW, NETWORK_ASK };
 
 struct network_decision {
     enum network_verdict verdict;
-    const char *why; /* of NETWORK_DENY: static text, "not in network.allowedDomains"; else NULL */
+    const char *why;  /* of NETWORK_DENY: static text, "not in network.allowedDomains"; else NULL */
+    const char *list; /* the option's list that decided, "allowedDomains"; NULL: none */
+    size_t entry;     /* and the entry in it */
 };
 
 /* Copies what it needs. NULL: out of memory. */
@@ -79,6 +81,9 @@ bool network_rules_are_closed(const struct network_rules *rules);
 
 /* Ports that allowing rules name, but for those of localhost, each once. */
 size_t network_rules_ports(const struct network_rules *rules, uint16_t *ports, size_t max);
+
+/* Every port that any rule names, each once. */
+size_t network_rules_named_ports(const struct network_rules *rules, uint16_t *ports, size_t max);
 
 /*
  * Ports of this host's own loopback that rules name: localhost:5432, 127.0.0.1:5432, [::1]:5432; denied ones

@@ -148,9 +148,12 @@ static bool opens_all(const struct fs_rules *rules) {
 
 int read_regions_resolve(const struct fs_options *options, const struct fs_place *place, struct fs_rules *out,
                          struct error *err) {
-    for (size_t i = 0; i < options->allow_read.count; i++)
+    for (size_t i = 0; i < options->allow_read.count; i++) {
+        const size_t rules = out->count;
         if (push_entry(options->allow_read.items[i], place, out, err) != 0)
             return error_wrap(err, "filesystem.allowRead[%zu]", i);
+        fs_rules_attribute(out, rules, out->name_count, (struct fs_source){"allowRead", i});
+    }
     if (!fs_options_are_strict(options) || opens_all(out))
         return 0;
     if (close_all(out, err) != 0 || open_write_roots(out, err) != 0)

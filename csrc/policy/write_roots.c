@@ -19,6 +19,7 @@ struct grant {
     bool found;
     bool refused;
     bool is_glob; /* and no file of that name is there */
+    struct fs_source source;
 };
 
 struct grants {
@@ -34,9 +35,10 @@ static void grants_clear(struct grants *grants) {
     free(grants->items);
 }
 
-static int add_grant(struct grants *grants, const char *entry, const struct fs_place *place,
-                     struct error *err) {
+static int add_grant(struct grants *grants, const char *entry, struct fs_source source,
+                     const struct fs_place *place, struct error *err) {
     struct grant *grant = &grants->items[grants->count++];
+    grant->source = source;
     grant->written = fs_entry_expand(entry, place->cwd, place->home);
     if (grant->written == NULL)
         return error_memory(err);
@@ -63,13 +65,16 @@ static int collect_grants(const struct fs_options *options, const struct fs_plac
     if (grants->items == NULL)
         return error_memory(err);
     for (size_t i = 0; i < fixed_count; i++)
-        if (fixed[i].granted && add_grant(grants, fixed[i].path, place, err) != 0)
+        if (fixed[i].granted &&
+            add_grant(grants, fixed[i].path, (struct fs_source){NULL, i}, place, err) != 0)
             return -1;
     for (size_t i = 0; i < options->allow_write.count; i++)
-        if (add_grant(grants, options->allow_write.items[i], place, err) != 0)
+        if (add_grant(grants, options->allow_write.items[i], (struct fs_source){"allowWrite", i}, place,
+                      err) != 0)
             return -1;
     for (size_t i = 0; i < place->additional_dirs->count; i++)
-        if (add_grant(grants, place->additional_dirs->items[i], place, err) != 0)
+        if (add_grant(grants, place->additional_dirs->items[i], (struct fs_source){"additionalDirs", i},
+                      place, err) != 0)
             return -1;
     return 0;
 }
@@ -182,6 +187,8 @@ int write_roots_resolve(const struct fs_options *options, const struct fs_place 
             result = error_memory(err);
         if (result == 0 && !grant->refused)
             result = fs_rules_push(out, FS_ALLOW_WRITE, &grant->file, NULL, err);
+        if (result == 0 && !grant->refused)
+            out->items[out->count - 1].source = grant->source;
     }
     grants_clear(&grants);
     return result;

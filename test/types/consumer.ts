@@ -4,6 +4,9 @@ import { FileExistsError, StaleFileError, shellQuoteArg, toSrtInvocation } from 
 import type {
   CountedViolation,
   DirEntry,
+  ExplainedAccess,
+  ExplainedRule,
+  Explanation,
   Environment,
   FileInfo,
   Machine,
@@ -36,6 +39,12 @@ export async function everything(): Promise<RunResult> {
   const notes: readonly string[] = status.enabled ? status.warnings : [status.reason, guarantees?.network ?? "", guarantees?.capture ?? "none"];
   await sandbox.updateNetwork({ ...network, allowedDomains: [] });
   await sandbox.updateNetwork();
+
+  const explanations: Explanation[] = await sandbox.explain(["~/.ssh", "api.example.com:443"], { cwd: "/srv/project" });
+  const [one] = await sandbox.explain("/etc/hosts");
+  const access: ExplainedAccess | undefined = one?.kind === "path" ? one.connect ?? one.write : undefined;
+  const rule: ExplainedRule | undefined = access?.rule ?? explanations.flatMap((each) => (each.kind === "host" && each.reach.allowed !== "ask" ? each.reach.rule ?? [] : []))[0];
+  void rule?.entry;
 
   const machine: Machine = sandbox.machine({ cwd: "/srv/project", additionalDirs: notes });
   const environment: Environment = sandbox.environment("/srv/project");

@@ -106,7 +106,7 @@ static struct payload_reason *payload_reasons(const struct fs_rules *rules, cons
     return reasons;
 }
 
-static struct payload_rule *payload_rules(const struct fs_rules *rules) {
+struct payload_rule *prepare_payload_rules(const struct fs_rules *rules) {
     struct payload_rule *out = calloc(rules->name_count + 1, sizeof *out);
     for (size_t i = 0; out != NULL && i < rules->name_count; i++)
         out[i] = (struct payload_rule){.kind = rules->names[i].read ? PAYLOAD_DENY_READ : PAYLOAD_DENY_WRITE,
@@ -296,7 +296,7 @@ static int write_payload(struct prepare_request *request, const struct fs_rules 
     cleanup_free struct payload_mount *mounts = payload_mounts(plan);
     size_t reason_count;
     cleanup_free struct payload_reason *reasons = payload_reasons(rules, plan, &reason_count);
-    cleanup_free struct payload_rule *names = payload_rules(rules);
+    cleanup_free struct payload_rule *names = prepare_payload_rules(rules);
     const struct control_groups none = {0};
     const struct control_groups *groups = request->control_groups != NULL ? request->control_groups : &none;
     size_t later_count;
@@ -350,9 +350,7 @@ static int write_payload(struct prepare_request *request, const struct fs_rules 
     return data == NULL ? error_memory(err) : write_memfd(data, size, out, err);
 }
 
-/* /sys for everybody; for root, who owns what is in them, every file system of that kind wherever it is
- * mounted. */
-static int list_read_only(struct strvec *out, struct error *err) {
+int prepare_list_read_only(struct strvec *out, struct error *err) {
     if (strvec_push(out, "/sys") != 0)
         return error_memory(err);
     return geteuid() == 0 ? kernel_mounts_list(out, err) : 0;
@@ -383,7 +381,7 @@ int prepare_run(struct prepare_request *request, int *payload_fd, struct strvec 
     *payload_fd = -1;
     struct strvec read_only = {0};
     struct strvec sockets = {0};
-    int result = list_read_only(&read_only, err);
+    int result = prepare_list_read_only(&read_only, err);
     request->place.always_read_only = &read_only;
     describe_command(request);
     cleanup_free char *cache = env_package_cache(&request->env, request->place.home, request->cwd);

@@ -26,6 +26,14 @@ struct prepare_request {
     bool own_proxy; /* the run's network is its own, and the proxy's listener is made in there */
 };
 
+/* What no write root may cover: /sys for everybody; for root, who owns what is in them, every file system of
+ * the kernel's switches, wherever it is mounted. 0, or -1. */
+int prepare_list_read_only(struct strvec *out, struct error *err);
+
+/* The rules by name as the supervisor takes them, in the same order; strings stay the rules'. NULL: out of
+ * memory. The caller frees. */
+struct payload_rule *prepare_payload_rules(const struct fs_rules *rules);
+
 /*
  * Resolves the rules with a command's rights, builds the plan and writes the payload to a memfd, at
  * *payload_fd (the caller closes). Warnings are appended to *warnings. TMPDIR, where it names no directory,
