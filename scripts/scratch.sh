@@ -14,7 +14,7 @@ copy_checkout() {
 # The tests of the addon and the helper, but for those that measure memory and descriptors, or give a program of
 # their own the place of one of ours.
 addon_tests=(denials files lifecycle network-api network-asking network-lifecycle network-ports options run run-process
-    run-stop runtime smoke supervisor unix-sockets violations workers)
+    run-stop runtime settings smoke supervisor unix-sockets violations workers)
 # And what depends on the version of Node without them.
 # shellcheck disable=SC2034 # for the script that sources this
 node_tests=("${addon_tests[@]}" clients-node crash degrade entries local-machine local-stop machine-files violation-log)
@@ -22,4 +22,4 @@ node_tests=("${addon_tests[@]}" clients-node crash degrade entries local-machine
 # What asks nothing of the sandbox, or nothing that depends on who runs it: for a plain user in check-all.sh only.
 # shellcheck disable=SC2034 # for the script that sources this
 same_for_everybody=(clients-compiled clients-daemons clients-node clients-web entries host-spellings http-differential
-    install local-machine local-stop machine-files many network-load options runtime shell types)
+    install local-machine local-stop machine-files many network-load options runtime settings-schema shell types)
