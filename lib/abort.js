@@ -31,4 +31,14 @@ function watch(signal) {
   return entry;
 }
 
-module.exports = { onAbort };
+/** @returns {import('./local-run').RunResult} what a run gives whose signal was aborted before it */
+const abortedBeforeStart = () => ({
+  stdout: '',
+  stderr: '',
+  exitCode: undefined,
+  timedOut: false,
+  truncated: false,
+  terminated: true,
+});
+
+module.exports = { abortedBeforeStart, onAbort };

@@ -5,7 +5,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const util = require('node:util');
-const { onAbort } = require('./abort');
+const { abortedBeforeStart, onAbort } = require('./abort');
 const { wrapOutputCallback } = require('./output-callback');
 const { Utf8Stream } = require('./utf8-stream');
 
@@ -51,16 +51,6 @@ const KILL_CONFIRM_MS = 2000;
 const QUIET_TURNS = 3;
 /** More than any pipe holds: what comes after it is written by a process that outlived the command. */
 const MAX_DRAIN_BYTES = 16 * 2 ** 20;
-
-/** @returns {RunResult} what a run gives whose signal was aborted before it */
-const abortedBeforeStart = () => ({
-  stdout: '',
-  stderr: '',
-  exitCode: undefined,
-  timedOut: false,
-  truncated: false,
-  terminated: true,
-});
 
 /** @type {(value: unknown) => boolean} */
 const isText = (value) => typeof value === 'string' && !value.includes('\0');
@@ -363,4 +353,4 @@ async function runLocally(argv, options, machine) {
   return new Promise((resolve) => new LocalRun(request, machine.sigtermGraceMs, resolve).start());
 }
 
-module.exports = { abortedBeforeStart, completeRequest, runLocally, startFailure };
+module.exports = { completeRequest, runLocally, startFailure };

@@ -1,13 +1,11 @@
 'use strict';
 
 const os = require('node:os');
-const { isMainThread } = require('node:worker_threads');
 
-const { onAbort } = require('./abort');
+const { abortedBeforeStart, onAbort } = require('./abort');
 const { degradationsOf } = require('./guarantees');
 const { homes } = require('./homes');
 const { hostProxy } = require('./host-proxy');
-const { abortedBeforeStart } = require('./local-run');
 const { wrapOutputCallback } = require('./output-callback');
 const { Questions } = require('./questions');
 const { toSrtInvocation } = require('./shell');
@@ -37,6 +35,8 @@ function encodeEnv(env) {
 
 /** A worker has an environment of its own, which only JS can see; the main thread's is the process's, which C reads. */
 function ambientEnv() {
+  // Not at the top: a command line, which is in the main thread, has no time for it.
+  const { isMainThread } = require('node:worker_threads');
   return isMainThread ? undefined : encodeEnv(process.env);
 }
 
@@ -213,8 +213,8 @@ class Session {
   }
 
   /**
-   * One command with descriptors of this process as its stdio, in its process group and on its terminal; only in a
-   * session that was started for that. Rejects where the sandbox itself failed. Signals of this process are to be
+   * One command with descriptors of this process as its stdio, in its process group and on its terminal; only in the
+   * main thread, in a session that was started for that. Rejects where the sandbox itself failed. Signals of this process are to be
    * given to signal().
    * @param {ForegroundRequest} request
    * @returns {Promise<ForegroundResult>}
@@ -245,7 +245,7 @@ class Session {
         else reject(Object.assign(sandboxError(error), { unstarted }));
       };
       const command = toSrtInvocation(argv, '').command;
-      const given = { policy: this.made.handle, command, argv: encodeList(argv), ambientEnv: ambientEnv(), env: encodeEnv(env), descriptors };
+      const given = { policy: this.made.handle, command, argv: encodeList(argv), env: encodeEnv(env), descriptors };
       const place = { machineCwd, cwd: cwd ?? machineCwd, additionalDirs: encodeList(additionalDirs) };
       const run = startOrThrow(() => this.#addon.startRun(this.#handle, { ...given, ...place, onViolation: report, done }));
       this.#signalled = run;

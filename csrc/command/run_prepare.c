@@ -17,6 +17,13 @@ static int make_event_pipe(struct run *run) {
 
 static const char *const stdio_names[] = {"stdin", "stdout", "stderr"};
 
+/* What is written to in JS does not block from then on, for whoever has it: no program expects that. */
+static void make_blocking(int fd) {
+    int flags = fcntl(fd, F_GETFL);
+    if (flags >= 0 && (flags & O_NONBLOCK) != 0)
+        (void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+}
+
 /* The command's own copies of what it was given. A folder would be a way out of the sandbox. */
 static int take_descriptors(struct run *run) {
     struct stat facts;
@@ -26,6 +33,7 @@ static int take_descriptors(struct run *run) {
             return error_set(&run->prepare_error, ERROR_HOST, errno, "cannot pass %s on", stdio_names[i]);
         if (run->command_fds[i] >= 0 && fstat(run->command_fds[i], &facts) == 0 && S_ISDIR(facts.st_mode))
             return error_set(&run->prepare_error, ERROR_HOST, EISDIR, "cannot pass %s on", stdio_names[i]);
+        make_blocking(run->command_fds[i]);
     }
     return 0;
 }

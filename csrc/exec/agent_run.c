@@ -373,7 +373,8 @@ void agent_run_hear(struct agent_run *run) {
             hear_event(run, &event, sender, &fd);
         else if (got < 0 && errno == EAGAIN)
             return;
-        else
+        /* It ended without reading what it was asked: told once, before what it has said. */
+        else if (!(got < 0 && errno == ECONNRESET))
             unwatch_and_close(run, &run->control);
     }
 }
