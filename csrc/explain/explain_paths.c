@@ -142,8 +142,9 @@ static int set_by_mounts(const struct mount_verdict *verdict, struct explained_p
     const struct fs_rule *read = verdict->read_by;
     const struct fs_rule *write = verdict->write_by;
     const struct fs_source none = {0};
-    if (set_reason(&out->read, verdict->readable, verdict->readable ? why_readable(read) : read->why,
-                   read == NULL ? NULL : read->path, read == NULL ? none : read->source, err) != 0)
+    const char *why_read = verdict->readable ? why_readable(read) : read == NULL ? "hidden" : read->why;
+    if (set_reason(&out->read, verdict->readable, why_read, read == NULL ? NULL : read->path,
+                   read == NULL ? none : read->source, err) != 0)
         return -1;
     const char *why = verdict->writable                     ? why_writable(write)
                       : write == NULL || write->why == NULL ? "outside the write roots"
@@ -337,13 +338,22 @@ static int judge_host(const struct explained_path *asked, bool folder, struct ex
     return 0;
 }
 
+/* A read-only mount is about what a file system holds. */
+static int judge_fifo(const struct resolved_path *file, const struct mount_verdict *verdict,
+                      struct explained_path *out, struct error *err) {
+    if (!out->exists || !S_ISFIFO(file->mode) || !verdict->readable || verdict->writable)
+        return 0;
+    return set_plain(&out->write, true, "a FIFO of the host, which read-only mounts do not close", err);
+}
+
 /* The order in which the sandbox asks: mounts and names of the rules, then the host's own permissions. */
 static int judge(struct path_explainer *explainer, const struct resolved_path *file,
                  struct explained_path *out, struct error *err) {
     struct mount_verdict verdict;
     const bool folder = out->exists && S_ISDIR(file->mode);
     if (mount_plan_judge(&explainer->rules, out->resolved, &verdict, err) != 0 ||
-        judge_links(explainer, file, &verdict, err) != 0 || set_by_mounts(&verdict, out, err) != 0)
+        judge_links(explainer, file, &verdict, err) != 0 || set_by_mounts(&verdict, out, err) != 0 ||
+        judge_fifo(file, &verdict, out, err) != 0)
         return -1;
     if (out->read.allowed && set_by_name(explainer, RULE_READ, out->resolved, &out->read, err) != 0)
         return -1;
@@ -409,8 +419,10 @@ int explain_path(struct path_explainer *explainer, const char *path, struct expl
     struct resolved_path file = {0};
     enum resolve_outcome outcome = path_resolve(out->path, &file, err);
     int result = outcome == RESOLVE_FAILED ? -1 : 0;
-    if (result == 0 && (out->resolved = strdup(file.path)) == NULL)
-        result = error_memory(err);
+    if (result == 0 && (out->resolved = strdup(file.path)) == NULL) {
+        error_memory(err);
+        result = -1;
+    }
     out->exists = outcome == RESOLVE_FOUND;
     if (result == 0)
         result = judge_found(explainer, outcome, &file, out, err);
