@@ -189,3 +189,31 @@ t.test('a question changes nothing, and does not hold the event loop', async (t)
   t.equal(execFileSync('find', [workspace, '-newermt', '1 hour ago', '-printf', '%p %C@ %m\\n'], { encoding: 'utf8' }), before);
   t.strictSame(sandbox.violations.list(), []);
 });
+
+t.test('the command line prints a block for each target, or JSON, and the plan of the options', async (t) => {
+  const { workspace } = makePlaces(t);
+  const options = { filesystem: { denyRead: ['closed'] }, network: { allowedDomains: ['*.example.com:443'] } };
+  const run = async (flags, words) => {
+    let text = '';
+    const code = await require('../lib/cli/explain').main({ flags: { cwd: workspace, ...flags }, words, options, stdout: { write: (more) => (text += more) } });
+    return { code, text };
+  };
+  const { code, text } = await run({}, ['./closed/file', 'a.example.com', './new\u001b[2J']);
+  t.equal(code, 0, 'answered, though something is denied');
+  t.match(text, `./closed/file → ${workspace}/closed/file\n  read    no   denied by denyRead, filesystem.denyRead[0] "closed"\n`);
+  t.match(text, /^a\.example\.com\n {2}reach {3}yes {2}at 443 only: .*network\.allowedDomains\[0\] "\*\.example\.com:443"$/m);
+  t.notOk(text.includes('\u001b'), 'nothing moves the cursor');
+  t.match(JSON.parse((await run({ json: true }, ['./closed'])).text), [{ kind: 'path', read: { allowed: false } }]);
+  t.match((await run({ ask: true }, ['b.example.net'])).text, /reach {3}asks/);
+
+  const { text: plan } = await run({ profile: 'linux' }, []);
+  t.match(plan, new RegExp(`^hidden folder +${workspace}/closed$`, 'm'));
+  t.match(plan, new RegExp(`^writable +${workspace}$`, 'm'));
+  t.match(plan, new RegExp(`^bwrap .*--unshare-user.* --bind ${workspace} ${workspace} `, 'm'));
+  const json = JSON.parse((await run({ profile: 'linux', json: true }, [])).text);
+  t.ok(json.mounts.some(({ kind, path: at }) => kind === 'hidden folder' && at === `${workspace}/closed`));
+  for (const [flags, words] of [[{}, []], [{ profile: 'linux' }, ['x']], [{ profile: 'plan9' }, []], [{}, ['a b']]]) {
+    const error = await run(flags, words).catch((reason) => reason);
+    t.ok(error instanceof require('../lib/cli/errors').UsageError, JSON.stringify([flags, words]));
+  }
+});
