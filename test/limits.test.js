@@ -105,8 +105,8 @@ t.test('processes', async (t) => {
 import os, time
 n = 1
 try:
-  while True:
-    if os.fork() == 0: time.sleep(600)
+  while n < 100:
+    if os.fork() == 0: time.sleep(60)
     n += 1
 except BlockingIOError: print(n)`;
     const forked = await python(fork);
@@ -116,8 +116,8 @@ except BlockingIOError: print(n)`;
 import threading, time
 n = 1
 try:
-  while True:
-    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+  while n < 100:
+    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
     n += 1
 except RuntimeError: print(n, flush=True); __import__('os')._exit(0)`);
     t.match(threads, { exitCode: 0, stdout: '24\n' });
@@ -127,7 +127,7 @@ except RuntimeError: print(n, flush=True); __import__('os')._exit(0)`);
 
   t.test('holds against a command that forks in every process', async (t) => {
     const duration = uniqueDuration();
-    const bomb = sh(`bomb() { bomb & bomb & exec sleep ${duration}; }; bomb`, { timeoutMs: 1500 });
+    const bomb = sh(`bomb() { [ $1 = 0 ] || { bomb $(($1-1)) & bomb $(($1-1)) & }; exec sleep ${duration}; }; bomb 6`, { timeoutMs: 1500 });
     let most = 0;
     const watch = setInterval(() => { most = Math.max(most, processesWith(duration).length); }, 50);
     const result = await bomb;
@@ -144,15 +144,15 @@ except RuntimeError: print(n, flush=True); __import__('os')._exit(0)`);
 });
 
 t.test('cpuSeconds', async (t) => {
-  const { sandbox, sh, python } = await startLimited(t, { cpuSeconds: 1 });
+  const { sandbox, machine, sh } = await startLimited(t, { cpuSeconds: 1 });
   const line = 'deny process-cpu (limits.cpuSeconds 1)';
   const spin = 'while :; do :; done';
   const forks = 'import os, time\nwhile True:\n  if os.fork() == 0:\n    while time.process_time() < 0.1: pass\n    os._exit(0)\n  os.wait()';
   const [waiting, together, ended, caught] = await Promise.all([
     sh('sleep 1.2; echo done'),
-    sh(`(${spin}) & (${spin}) & (${spin}) & wait`),
-    python(forks),
-    sh(`trap "" XCPU; ${spin}`),
+    sh(`(${spin}) & (${spin}) & (${spin}) & wait`, { timeoutMs: 60000 }),
+    machine.run(['python3', '-c', forks], { timeoutMs: 60000 }),
+    sh(`trap "" XCPU; ${spin}`, { timeoutMs: 60000 }),
   ]);
   t.match(waiting, { exitCode: 0, stdout: 'done\n', stderr: '' }, 'waiting costs nothing');
   t.match(together, { exitCode: 152, timedOut: false, terminated: true }, 'all processes count together');

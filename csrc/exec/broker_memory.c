@@ -7,7 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,26 +60,30 @@ static FILE *open_of(const struct call *call, const char *name) {
     return fopen(path, "re");
 }
 
-/* Its private writable memory without stacks, as the kernel counts it: VmData (proc_pid_status(5)). What
- * cannot be read is left to the kernel. */
+/* Its private writable memory without stacks, as the kernel counts it (proc_pid_status(5)). What cannot be
+ * read is left to the kernel. */
 static uint64_t data_of(const struct call *call) {
+    static const char name[] = "VmData:";
     FILE *file = open_of(call, "status");
     char line[256];
     uint64_t kilobytes = 0;
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "VmData: %" SCNu64 " kB", &kilobytes) == 1)
-            break;
+    while (file != NULL && kilobytes == 0 && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, name, strlen(name)) == 0)
+            kilobytes = strtoull(line + strlen(name), NULL, 10);
     if (file != NULL)
         fclose(file);
     return kilobytes << 10;
 }
 
-/* Never less than that, with stacks, and much sooner read: the sixth field, in pages (proc_pid_statm(5)). */
+/* Never less than that, with stacks, and much sooner read: the sixth number, in pages (proc_pid_statm(5)). */
 static uint64_t data_at_most(const struct call *call) {
     FILE *file = open_of(call, "statm");
+    char line[256] = "";
+    char *at = line;
     uint64_t pages = 0;
-    if (file != NULL && fscanf(file, "%*u %*u %*u %*u %*u %" SCNu64, &pages) != 1)
-        pages = 0;
+    if (file != NULL && fgets(line, sizeof line, file) != NULL)
+        for (int i = 0; i < 6; i++)
+            pages = strtoull(at, &at, 10);
     if (file != NULL)
         fclose(file);
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -99,12 +103,12 @@ static uint64_t data_in(const struct call *call, uint64_t address, uint64_t size
     uint64_t found = 0;
     uint64_t end = address + size < address ? UINT64_MAX : address + size;
     while (file != NULL && getline(&line, &capacity, file) > 0) {
-        uint64_t from;
-        uint64_t to;
-        char rights[5] = "";
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &from, &to, rights) != 3 || from >= end)
+        char *at;
+        uint64_t from = strtoull(line, &at, 16);
+        uint64_t to = *at == '-' ? strtoull(at + 1, &at, 16) : 0;
+        if (from >= end || strlen(at) < strlen(" rw.p"))
             break;
-        if (rights[1] == 'w' && rights[3] == 'p')
+        if (at[2] == 'w' && at[4] == 'p')
             found += common(address, end, from, to);
     }
     if (file != NULL)

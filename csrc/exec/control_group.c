@@ -49,7 +49,7 @@ int control_group_limit(int folder, const struct cost_limits *limits, uint64_t p
 
 /* The number of a line "NAME NUMBER" in a file of such lines; 0: there is none. */
 static uint64_t read_field(int folder, const char *file, const char *field) {
-    char text[4096];
+    char text[4096] = "";
     cleanup_fd int fd = openat(folder, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
     text[got < 0 ? 0 : got] = '\0';

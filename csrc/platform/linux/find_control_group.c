@@ -226,7 +226,7 @@ int find_control_groups(const struct cost_limits *limits, struct control_groups 
     cleanup_free char *top = NULL;
     if (cgroup == NULL || mountinfo == NULL)
         return error_set(err, ERROR_HOST, 0, "/proc/self does not tell of cgroups");
-    if (control_group_own(cgroup, mountinfo, &own, &top, err) != 0)
+    if (control_group_own(cgroup, mountinfo, &own, &top, err) != 0 || own == NULL)
         return -1;
     return control_group_search(own, top, limits, out, err);
 }
