@@ -122,6 +122,27 @@ t.test('files: what the policy says of a path, by each of its names', async (t) 
   const denials = profile.rules.filter(({ action, operations }) => action === 'deny' && /^(file|default)/.test(operations[0]));
   t.ok(denials.length > 5 && denials.every(({ message }) => message === 'run "7"\n'), 'each denial of a file bears the tag');
 
+  t.comment('regions in regions: what is open in a closed one, and what is closed in there again');
+  const home = path.join(root, 'home');
+  for (const folder of ['.ssh/keys/old', '.aws/sso']) fs.mkdirSync(path.join(home, folder), { recursive: true });
+  for (const file of ['.ssh/id', '.ssh/known_hosts', '.ssh/keys/old/id', '.aws/sso/token']) fs.writeFileSync(path.join(home, file), '');
+  const nested = { allowRead: ['~/.ssh/known_hosts', '~/.ssh/keys', '~/.aws'], denyRead: ['~/.ssh/keys/old', '~/.aws/s*'], allowWrite: ['~'] };
+  const inside = [
+    ['.ssh/id', no, no],
+    ['.ssh/new', no, no],
+    ['.ssh/known_hosts', yes, no],
+    ['.ssh/keys/x', yes, yes],
+    ['.ssh/keys/old/id', no, no],
+    ['.aws/x', yes, yes],
+    ['.aws/sso/token', no, no],
+    ['.aws/second', no, no],
+    ['.netrc', no, no],
+    ['notes', yes, yes],
+  ];
+  check(t, profileOf({ filesystem: nested }, { cwd, home }), home, inside.filter(([name]) => name !== '.ssh/known_hosts'));
+  const unwritten = inside.map(([name, read]) => [name, read, no]);
+  check(t, profileOf({ filesystem: { ...nested, allowWrite: [] } }, { cwd, home }), home, unwritten);
+
   const root_ = profileOf({ filesystem: { allowWrite: ['/'], denyWrite: ['/usr'] } }, { cwd });
   check(t, root_, '/', [['/opt/x', yes, yes], ['/usr/bin/x', yes, no], ['/dev/disk0', no, no], ['/opt/.bashrc', yes, no]]);
 });
