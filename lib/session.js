@@ -259,7 +259,7 @@ class Session {
       const started = (kind, text, features) => resolve({ kind, text, features });
       if (this.disposed || !this.#addon.probeSession(this.#handle, started)) resolve(undefined);
     });
-    if (found?.kind !== undefined) throw sandboxError(found.text);
+    if (found?.kind !== undefined) throw Object.assign(sandboxError(found.text), { off: true });
     if (found) this.#learn(found.features);
     return found !== undefined;
   }
