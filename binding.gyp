@@ -3,21 +3,13 @@
     {
       'target_name': 'os_sandbox',
       'sources': [
-        '<!@(node scripts/list-sources.js csrc/binding csrc/base csrc/policy csrc/plan csrc/command csrc/violations csrc/protocol csrc/network csrc/platform)',
+        '<!@(node scripts/list-sources.js --addon <(OS))',
       ],
       # Our warnings are about our code, not about Node's headers.
       'cflags': ['-isystem <(node_root_dir)/include/node', '<!@(node scripts/cflags.js)'],
       'include_dirs': ['csrc'],
       'conditions': [
         ['OS=="linux"', {
-          'sources': [
-            '<!@(node scripts/list-sources.js csrc/platform/linux)',
-            # What the helper's side of the socket and of the payload is made of, too.
-            'csrc/exec/payload.c',
-            'csrc/exec/passfd.c',
-            # And of the memory that it shares with the helper's processes.
-            'csrc/exec/port_table.c',
-          ],
           'libraries': ['<!@(node scripts/jansson.js)'],
           # A name that node exports too must never bind to node's copy, and a missing symbol must fail at load. It stays
           # loaded when the worker that loaded it ends: a look-up that nobody waits for may still be in its code.

@@ -1,17 +1,19 @@
 /* The addon's entry: the functions that JS sees of the C core. */
 #include <node_api.h>
 
+#include "binding/host_binding.h"
 #include "binding/session_binding.h"
 
 static const struct {
     const char *name;
     napi_callback function;
 } functions[] = {
-    {"optionSchema", policy_binding_schema}, {"makePolicy", policy_binding_make},
-    {"startSession", session_binding_start}, {"startRun", run_binding_start},
-    {"stopRun", session_binding_stop},       {"disposeSession", session_binding_dispose},
-    {"answerAsk", network_binding_answer},   {"updateNetwork", network_binding_update},
-    {"exposePort", network_binding_expose},
+    {"optionSchema", policy_binding_schema},  {"makePolicy", policy_binding_make},
+    {"startSession", session_binding_start},  {"startRun", run_binding_start},
+    {"stopRun", session_binding_stop},        {"disposeSession", session_binding_dispose},
+    {"answerAsk", network_binding_answer},    {"updateNetwork", network_binding_update},
+    {"exposePort", network_binding_expose},   {"findBwrap", host_binding_find_bwrap},
+    {"bwrapFault", host_binding_bwrap_fault},
 };
 
 NAPI_MODULE_INIT() {
