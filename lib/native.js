@@ -37,6 +37,12 @@ function loadFrom(folder) {
   return { addon, helper };
 }
 
+/** A package has prebuilt binaries, unless it was packed without the script that makes them; a checkout has its tests. */
+function withoutPrebuilds() {
+  const has = ['prebuilds', 'test'].some((name) => fs.existsSync(path.join(ROOT, name)));
+  return has ? '' : 'this package was packed without its prebuilt binaries; ';
+}
+
 /** @returns {Native | Error} */
 function load() {
   const failures = [];
@@ -51,7 +57,7 @@ function load() {
   if (failures.length > 0) return new Error(failures.join('; '));
   const hint =
     process.platform === 'linux'
-      ? 'npm rebuild operon-os-sandbox builds one where a C compiler, make, python3 and jansson are installed'
+      ? `${withoutPrebuilds()}npm rebuild operon-os-sandbox builds one where a C compiler, make, python3 and jansson are installed`
       : 'this version is for Linux';
   return new Error(`no build of it for ${process.platform}-${process.arch} (${hint})`);
 }

@@ -4,6 +4,7 @@
 
 const path = require('node:path');
 const { spawnSync } = require('node:child_process');
+const { unpackSources } = require('./source-archive');
 
 const BUILDABLE = ['linux'];
 
@@ -33,6 +34,7 @@ function missingTools() {
 function install() {
   if (loads()) return null;
   if (!BUILDABLE.includes(process.platform)) return `nothing to build on ${process.platform} yet`;
+  if (!unpackSources(path.join(__dirname, '..'))) return 'this package was packed without its prepack script, and has neither binaries nor sources';
   const missing = missingTools();
   if (missing.length > 0) return `to build it, install: ${missing.join(', ')}`;
   const failure = require('./node-gyp').runNodeGyp(['rebuild']);

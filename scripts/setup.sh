@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs the system packages that are missing: setup.sh [--test | --check]
+# Installs the system packages that are missing: setup.sh [--test | --release | --check]
 #   (none)   what building and running need      --test   and what the tests need      --check   and the linters
+#   --release   and what the tests of the package need
 # Without the right to install it says exactly what to install, and fails.
 set -eu
 
@@ -51,6 +52,9 @@ test       command:/usr/bin/go   golang-go            golang               go   
 test       python:pip            python3-pip          python3-pip          py3-pip              python-pip
 test       command:clang         clang                clang                clang                clang
 test       libfuzzer:            libclang-rt-dev      compiler-rt          compiler-rt          compiler-rt
+release    command:qemu-aarch64  qemu-user            qemu-user            qemu-aarch64         qemu-user
+release    file:/usr/aarch64-linux-gnu/lib/libstdc++.so.6 libstdc++6-arm64-cross - - -
+release    command:readelf      binutils             binutils             binutils             binutils
 check      command:/usr/bin/cargo cargo                cargo                cargo                rust
 check      python:test.test_os    libpython3-testsuite python3-test         python3              python
 check      command:clang-tidy    clang-tidy           clang-tools-extra    clang-extra-tools    clang
@@ -61,17 +65,19 @@ TABLE
 }
 
 case "${1:-}" in
---check) needs='run build nice test check' ;;
+--check) needs='run build nice test release check' ;;
+--release) needs='run build nice test release' ;;
 --test) needs='run build nice test' ;;
 '') needs='run build nice' ;;
 *)
-    echo "usage: setup.sh [--test | --check]" >&2
+    echo "usage: setup.sh [--test | --release | --check]" >&2
     exit 2
     ;;
 esac
 
 present() {
     case "$1" in
+    file:*) [ -e "${1#file:}" ] ;;
     command:*) command -v "${1#command:}" >/dev/null 2>&1 ;;
     python:*) /usr/bin/python3 -c "import ${1#python:}" 2>/dev/null ;;
     library:*) echo 'int main(void) { return 0; }' | cc -x c -o /dev/null - "-l${1#library:}" 2>/dev/null ;;

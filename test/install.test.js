@@ -6,7 +6,8 @@ const { execFileSync, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 
-const root = path.join(__dirname, '..');
+const { root, stageThis } = require('./helpers/projects.js');
+
 const scratch = fs.mkdtempSync('/var/tmp/os-sandbox-install-');
 t.teardown(() => fs.rmSync(scratch, { recursive: true, force: true }));
 
@@ -24,7 +25,7 @@ function npm(args, cwd, env = cleanEnv) {
   return spawnSync(process.execPath, [npmCli, ...args], { cwd, env, encoding: 'utf8' });
 }
 
-const [packed] = JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--pack-destination', scratch], root).stdout);
+const [packed] = JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--pack-destination', scratch], stageThis(scratch)).stdout);
 const tarball = path.join(scratch, packed.filename);
 
 /** A new empty project with the package installed; the folder and npm's result. */
@@ -59,7 +60,7 @@ function loadNativeOf(packageFolder) {
 t.test('the tarball holds what building needs, and no tests or settings of ours', async (t) => {
   const files = packed.files.map((file) => file.path);
   t.ok(files.includes('binding.gyp'));
-  t.ok(files.includes('csrc/binding/addon.c'));
+  t.ok(files.includes('csrc.json.br'));
   t.notOk(files.some((file) => /^(test|bench|build|node_modules|\.ci)\//.test(file)));
 });
 

@@ -1,6 +1,7 @@
 /* The addon's entry: the functions that JS sees of the C core. */
 #include <node_api.h>
 
+#include "binding/host_binding.h"
 #include "binding/output_binding.h"
 #include "binding/process_binding.h"
 #include "binding/profile_binding.h"
@@ -21,6 +22,7 @@ static const struct {
     {"parseSettings", settings_binding_parse},  {"mergeOptions", settings_binding_merge},
     {"settingsTable", settings_binding_table},  {"profileDarwin", profile_binding_darwin},
     {"writeReady", output_binding_write_ready}, {"explain", explain_binding_ask},
+    {"findBwrap", host_binding_find_bwrap},     {"bwrapFault", host_binding_bwrap_fault},
 };
 
 NAPI_MODULE_INIT() {

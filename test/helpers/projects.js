@@ -5,6 +5,8 @@ const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 
+const { packSources } = require('../../scripts/source-archive');
+
 const root = path.join(__dirname, '..', '..');
 
 /** A folder outside every write root, removed however this process ends. */
@@ -30,9 +32,21 @@ function packFolder(source, folder) {
   return { file: path.join(folder, filename), integrity };
 }
 
+/** What would be published, but for the prebuilt binaries, of which this checkout may have some. */
+function stageThis(folder) {
+  const staged = path.join(folder, 'staged');
+  const { files } = require('../../package.json');
+  for (const entry of [...files, 'package.json', 'README.md', 'LICENSE']) {
+    if (entry === 'prebuilds' || entry === 'csrc.json.br') continue;
+    fs.cpSync(path.join(root, entry), path.join(staged, entry), { recursive: true });
+  }
+  packSources(root, staged);
+  return staged;
+}
+
 const pack = (source, folder) => packFolder(source, folder).file;
 
-const packThis = (folder) => pack(root, folder);
+const packThis = (folder) => pack(stageThis(folder), folder);
 const packCore = (folder, generation) => pack(path.join(root, 'test', 'fixtures', `operon-agents-core-${generation}`), folder);
 
 /** A new project with these tarballs or folders installed; a folder becomes a link. */
@@ -48,4 +62,4 @@ function addBuild(packageFolder) {
   fs.cpSync(path.join(root, 'build', 'Release'), path.join(packageFolder, 'build', 'Release'), { recursive: true });
 }
 
-module.exports = { addBuild, install, packCore, packFolder, packThis, root, scratchFolder };
+module.exports = { addBuild, install, packCore, packFolder, packThis, root, scratchFolder, stageThis };

@@ -9,4 +9,7 @@
  */
 char *find_bwrap(const char *search_path);
 
+/* Why a path is passed over, or NULL where it is not. */
+const char *bwrap_fault(const char *path);
+
 #endif
