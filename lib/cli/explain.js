@@ -83,7 +83,7 @@ async function main({ flags, words, options, cwd = flags.cwd ?? process.cwd(), s
     stdout.write(`${await profile(platform, asked, json)}\n`);
     return 0;
   }
-  const explanations = await exprintable(words, asked).catch((error) => {
+  const explanations = await explain(words, asked).catch((error) => {
     throw error instanceof TypeError ? new UsageError(error.message) : error;
   });
   stdout.write(json ? `${JSON.stringify(explanations, undefined, 2)}\n` : `${explanations.map((one) => block(one).join('\n')).join('\n\n')}\n`);
