@@ -174,6 +174,26 @@ t.test('strict reads: the roots, what is named, and what programs need', async (
   }
 });
 
+t.test('folders that the sandbox would replace by its own are closed', async (t) => {
+  const { root, cwd } = workspace(t);
+  const cache = path.join(root, 'cache');
+  const shared = path.join(root, 'shared');
+  for (const folder of [cache, path.join(shared, 'work')]) fs.mkdirSync(folder, { recursive: true });
+  const filesystem = { privateTmp: true, packageCache: true, writableCwd: false, allowWrite: [`${shared}/work`] };
+  const place = { cwd, tmpdir: shared, packageCache: cache };
+  const outside = [
+    ['/tmp/x', false, false],
+    ['/private/tmp/x', false, false],
+    [`${shared}/x`, false, false],
+    [`${shared}/work/x`, true, true],
+    ['readme', true, false],
+  ];
+  check(t, profileOf({ filesystem }, place), cwd, [...outside, [`${cache}/x`, true, false]]);
+  const strict = profileOf({ filesystem: { ...filesystem, defaultRead: 'deny' } }, place);
+  check(t, strict, cwd, [...outside.slice(0, -1), ['readme', false, false]]);
+  t.notOk(strict.writes(`${cache}/x`));
+});
+
 t.test('protected names at any depth, in any case', async (t) => {
   const { cwd } = workspace(t);
   const refused = [

@@ -17,6 +17,7 @@ struct profile_place {
     char *tmpdir;
     char *search_path;
     char *program;
+    char *package_cache;
     char *tag;
     struct strvec additional_dirs;
     uint16_t proxy_port;
@@ -31,6 +32,7 @@ static void place_clear(struct profile_place *place) {
     free(place->tmpdir);
     free(place->search_path);
     free(place->program);
+    free(place->package_cache);
     free(place->tag);
     strvec_clear(&place->additional_dirs);
 }
@@ -71,6 +73,7 @@ static bool read_place(napi_env env, napi_value options, struct profile_place *p
                                     .tmpdir = read_text(env, options, "tmpdir"),
                                     .search_path = read_text(env, options, "searchPath"),
                                     .program = read_text(env, options, "program"),
+                                    .package_cache = read_text(env, options, "packageCache"),
                                     .tag = read_text(env, options, "tag"),
                                     .private_tmpdir = read_flag(env, options, "privateTmpdir"),
                                     .case_sensitive = read_flag(env, options, "caseSensitive")};
@@ -135,6 +138,7 @@ static int resolve(const struct options *options, const struct profile_place *pl
                                    .supervised = true,
                                    .search_path = place->search_path,
                                    .program = place->program,
+                                   .package_cache = place->package_cache,
                                    .start = place->cwd};
     if (memory == NULL)
         return error_memory(err);

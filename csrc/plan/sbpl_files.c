@@ -17,6 +17,7 @@ enum region_kind {
     REGION_READ_ONLY,
     REGION_CLOSED,
     REGION_LINK,
+    REGION_FOLDER, /* can be entered, and is no region of its own */
 };
 
 struct region {
@@ -26,11 +27,17 @@ struct region {
     bool inside_closed;
 };
 
-/* A kind that is not here cannot be said in a profile. */
+/*
+ * A kind that is not here cannot be said in a profile. There is no other folder in the place of one: what
+ * would be replaced is closed, what would be copied is not written. The sandbox's own folders lie elsewhere
+ * then.
+ */
 static const enum region_kind kinds[MOUNT_KINDS] = {
-    [MOUNT_WRITABLE] = REGION_WRITABLE, [MOUNT_READ_ONLY] = REGION_READ_ONLY,
-    [MOUNT_MASK_DIR] = REGION_CLOSED,   [MOUNT_MASK_FILE] = REGION_CLOSED,
-    [MOUNT_MASK_HOLES] = REGION_CLOSED, [MOUNT_LINK] = REGION_LINK,
+    [MOUNT_WRITABLE] = REGION_WRITABLE,      [MOUNT_READ_ONLY] = REGION_READ_ONLY,
+    [MOUNT_MASK_DIR] = REGION_CLOSED,        [MOUNT_MASK_FILE] = REGION_CLOSED,
+    [MOUNT_MASK_HOLES] = REGION_CLOSED,      [MOUNT_LINK] = REGION_LINK,
+    [MOUNT_FOLDER] = REGION_FOLDER,          [MOUNT_PRIVATE_TMP] = REGION_CLOSED,
+    [MOUNT_PRIVATE_COPY] = REGION_READ_ONLY, [MOUNT_PRIVATE_EMPTY] = REGION_CLOSED,
 };
 
 struct regions {
@@ -56,7 +63,8 @@ static void place(const struct sbpl_profile *profile, struct regions *regions, s
     region->inside_closed = profile->strict;
     for (size_t i = regions->count; i-- > 0;) {
         const struct region *above = &regions->items[i];
-        if (above->kind == REGION_LINK || !path_is_within(region->path, above->path))
+        if (above->kind == REGION_LINK || above->kind == REGION_FOLDER ||
+            !path_is_within(region->path, above->path))
             continue;
         region->inside_closed = above->kind == REGION_CLOSED;
         region->depth = above->depth + 1;
@@ -99,6 +107,7 @@ static const struct saying sayings[] = {
     {REGION_WRITABLE, true, "allow " SBPL_READ, "subpath"},
     {REGION_WRITABLE, false, "allow " SBPL_WRITE, "subpath"},
     {REGION_LINK, true, "allow " SBPL_READ, "literal"},
+    {REGION_FOLDER, true, "allow file-read-metadata", "literal"},
 };
 
 /* A rule by name says the same of it later on, and of other spellings as well. */
