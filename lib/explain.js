@@ -63,6 +63,7 @@ async function ask({ made, cwd, additionalDirs = [], supervised = true }, { path
     tmpdir: os.tmpdir(),
     cwd,
     searchPath: process.env.PATH ?? '',
+    environment: encodeList(Object.entries(process.env).map(([name, value]) => `${name}=${value}`)),
     additionalDirs: encodeList(additionalDirs),
     supervised,
     paths: encodeList(paths),

@@ -77,6 +77,7 @@ const ADDITIONS = {
   write: ({ why, at }, { resolved }, { isName = false }) => {
     if (opensReading(why)) return { option: 'filesystem.allowRead', entry: shortPath(resolved) };
     if (why === 'outside the write roots') return writeRoot(resolved, isName);
+    if (why.includes('see filesystem.packageCache')) return { option: 'filesystem.packageCache', entry: true };
     if (why.endsWith('see allowGitConfig')) return { option: 'filesystem.allowGitConfig', entry: true };
     return why.endsWith('see allowProtected') && at ? { option: 'filesystem.allowProtected', entry: at } : undefined;
   },

@@ -24,6 +24,7 @@ function makePlaces(t) {
   execFileSync('git', ['init', '-q', workspace]);
   const env = { ...process.env, HOME: home };
   delete env.NODE_OPTIONS;
+  for (const name of Object.keys(env)) if (/^npm_config_/i.test(name)) delete env[name];
   const cli = (...words) => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...words], { cwd: workspace, env, encoding: 'utf8' });
     return { status, stdout, stderr };
@@ -68,6 +69,16 @@ t.test('with the additions the command passes, and without them it does not', as
   t.equal(after.status, 0, after.stderr);
   t.equal(fs.readFileSync(path.join(beside, 'file'), 'utf8'), 'new\n');
   t.ok(fs.existsSync(path.join(workspace, '.bashrc')));
+});
+
+t.test('for npm’s cache the addition is the option of its own', async (t) => {
+  const { home, learn, keep, cli } = makePlaces(t);
+  fs.mkdirSync(path.join(home, '.npm'));
+  const line = 'echo x > ~/.npm/new';
+  const { settings } = learn('-c', line);
+  t.strictSame(settings, { filesystem: { packageCache: true } });
+  t.equal(cli('--settings', keep(settings), '-c', line).status, 0);
+  t.strictSame(fs.readdirSync(path.join(home, '.npm')), []);
 });
 
 t.test('entries that are there stay in a list that is printed, and others are not touched', async (t) => {

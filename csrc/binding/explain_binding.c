@@ -3,6 +3,7 @@
 #include "binding/bound.h"
 #include "binding/js_values.h"
 #include "binding/session_binding.h"
+#include "command/environment.h"
 #include "explain/explain_json.h"
 
 struct bound_question {
@@ -15,7 +16,9 @@ struct bound_question {
     char *tmpdir;
     char *cwd;
     char *search_path;
+    char *package_cache;
     struct strvec additional_dirs;
+    struct strvec environment;
     char *answer;
     struct error err;
 };
@@ -28,6 +31,8 @@ static void free_question(napi_env env, struct bound_question *question) {
     strvec_clear(&question->request.paths);
     strvec_clear(&question->request.hosts);
     strvec_clear(&question->additional_dirs);
+    strvec_clear(&question->environment);
+    free(question->package_cache);
     free(question->home);
     free(question->account_home);
     free(question->tmpdir);
@@ -85,6 +90,9 @@ static bool read_question(napi_env env, napi_value policy, napi_value options,
            js_list(env, js_property(env, options, "additionalDirs"), &question->additional_dirs) == 0 &&
            js_list(env, js_property(env, options, "paths"), &question->request.paths) == 0 &&
            js_list(env, js_property(env, options, "hosts"), &question->request.hosts) == 0 &&
+           js_list(env, js_property(env, options, "environment"), &question->environment) == 0 &&
+           (question->request.place.package_cache = question->package_cache =
+                env_package_cache(&question->environment, question->home, question->cwd)) != NULL &&
            napi_create_reference(env, policy, 1, &question->policy) == napi_ok;
 }
 

@@ -18,6 +18,7 @@
 #include "plan/mount_plan.h"
 #include "platform/linux/prepare.h"
 #include "platform/resolve.h"
+#include "policy/private_folders.h"
 #include "policy/protected_names.h"
 
 struct path_explainer {
@@ -338,6 +339,13 @@ static int judge_host(const struct explained_path *asked, bool folder, struct ex
     return 0;
 }
 
+/* The one folder outside the write roots for which there is an option of its own. */
+static void name_package_cache(const struct fs_rules *rules, struct explained_path *out) {
+    bool by_default = !out->write.allowed && out->read.allowed && out->write.at == NULL;
+    if (by_default && rules->package_cache != NULL && path_is_within(out->resolved, rules->package_cache))
+        out->write.why = WHY_PACKAGE_CACHE;
+}
+
 /* A read-only mount is about what a file system holds. */
 static int judge_fifo(const struct resolved_path *file, const struct mount_verdict *verdict,
                       struct explained_path *out, struct error *err) {
@@ -355,6 +363,7 @@ static int judge(struct path_explainer *explainer, const struct resolved_path *f
         judge_links(explainer, file, &verdict, err) != 0 || set_by_mounts(&verdict, out, err) != 0 ||
         judge_fifo(file, &verdict, out, err) != 0)
         return -1;
+    name_package_cache(&explainer->rules, out);
     if (verdict.own && set_both(out, true, "the sandbox has a folder of its own there", err) != 0)
         return -1;
     if (out->read.allowed && set_by_name(explainer, RULE_READ, out->resolved, &out->read, err) != 0)
