@@ -35,6 +35,14 @@ static const struct {
       "[\"*\"]}}"},
      "{\"filesystem\": {\"denyRead\": [\"/a\", \"/c\"], \"denyWrite\": [\"/b\", \"/d\"]}, \"network\": "
      "{\"deniedDomains\": [\"a.example.com\", \"*\"]}}"},
+    {"the smallest limit holds",
+     {"{\"limits\": {\"processes\": 7, \"openFiles\": 50}}",
+      "{\"limits\": {\"processes\": 9, \"openFiles\": 40}}"},
+     "{\"limits\": {\"processes\": 7, \"openFiles\": 40}}"},
+    {"a private folder stays, and a working directory that is none",
+     {"{\"filesystem\": {\"privateTmp\": true, \"writableCwd\": false}}",
+      "{\"filesystem\": {\"privateTmp\": false, \"writableCwd\": true}}"},
+     "{\"filesystem\": {\"privateTmp\": true, \"writableCwd\": false}}"},
     {"an allow list replaces the earlier",
      {"{\"filesystem\": {\"allowRead\": [\"/a\"], \"allowWrite\": [\"/a\"], \"allowProtected\": "
       "[\".vscode\"]}, "
