@@ -6,12 +6,12 @@
 
 /*
  * startSession({helper, home, accountHome?, tmpdir, searchPath, policy, foreground?, unprobed?,
- * upstreamProxy?, noProxy?, onViolation, onAsk, onWithdraw}, started) → session. started(kind, text, features) is called once: kind
- * undefined and features {sessionNetwork, disableUserns, freshProc, mountedBefore, supervised, filtered,
- * capture, degradation, supervisionGap, networkGap, upstreamGap}, or kind "dependency" | "host" with the
- * reason. upstreamProxy and noProxy are what the host's environment says. onViolation(id, {…}) is as a run's,
- * for what was refused to nobody knows which run. onAsk(question, host, port), the question a BigInt and port
- * 0 none, wants an answerAsk, later; onWithdraw(question): no more.
+ * upstreamProxy?, noProxy?, onViolation, onAsk, onWithdraw}, started) → session. started(kind, text,
+ * features) is called once: kind undefined and features {sessionNetwork, disableUserns, freshProc,
+ * mountedBefore, supervised, filtered, capture, degradation, supervisionGap, networkGap, upstreamGap}, or
+ * kind "dependency" | "host" with the reason. upstreamProxy and noProxy are what the host's environment says.
+ * onViolation(id, {…}) is as a run's, for what was refused to nobody knows which run. onAsk(question, host,
+ * port), the question a BigInt and port 0 none, wants an answerAsk, later; onWithdraw(question): no more.
  */
 napi_value session_binding_start(napi_env env, napi_callback_info info);
 
@@ -42,17 +42,17 @@ napi_value policy_binding_make(napi_env env, napi_callback_info info);
 
 /*
  * startRun(session, {policy, argv, command?, ambientEnv?, env, machineCwd, cwd, additionalDirs, stdin?,
- * descriptors?, timeoutMs?, maxOutputBytes?, graceMs, onOutput?, onViolation?, done}) → run number. Lists are strings in
- * which each item ends with NUL. ambientEnv is the process's environment where absent; env goes on top of it:
- * "NAME=value", or "NAME" to take it away. command is the text that ignoreViolations is about.
+ * descriptors?, timeoutMs?, maxOutputBytes?, graceMs, onOutput?, onViolation?, done}) → run number. Lists are
+ * strings in which each item ends with NUL. ambientEnv is the process's environment where absent; env goes on
+ * top of it: "NAME=value", or "NAME" to take it away. command is the text that ignoreViolations is about.
  * onOutput(stream, text) with stream 0 or 1; onViolation(id, {operation, path?, host?, port?, why?, pid,
  * process, time}) once for each kind of refusal that counts, as it happens, time in milliseconds;
  * done(error, exitCode, timedOut, truncated, terminated, stdout, stderr, warnings, block, counts, dropped,
  * signal, unstarted) once: signal is what the command died of, unstarted is of an error and true where there
  * was no command yet, which is told of runs in the foreground only. descriptors, three numbers, makes it one
- * of those: they are its stdio, and nothing is captured; its session must have been started so. block is the text about the violations, if there were any, counts [id, count, …] of those that
- * happened more than once. None is ever called from inside startRun. Throws an Error where nothing was
- * started.
+ * of those: they are its stdio, and nothing is captured; its session must have been started so. block is the
+ * text about the violations, if there were any, counts [id, count, …] of those that happened more than once.
+ * None is ever called from inside startRun. Throws an Error where nothing was started.
  */
 napi_value run_binding_start(napi_env env, napi_callback_info info);
 
