@@ -3,8 +3,8 @@
 
 const path = require('node:path');
 const t = require('tap');
-const { eventually } = require('./helpers/processes');
-const { processesWith, scratchFolder, uniqueDuration } = require('./helpers/sandbox');
+const { eventually, isAlive } = require('./helpers/processes');
+const { parentOf, processesWith, scratchFolder, uniqueDuration } = require('./helpers/sandbox');
 const { openTerminal } = require('./helpers/terminal');
 
 const COMMAND_LINE = [process.execPath, path.join(__dirname, 'fixtures', 'foreground', 'command.js')];
@@ -78,6 +78,9 @@ t.test('a person at a shell', async (t) => {
   });
 });
 
+/** From a child of the command over that, its stage, bwrap and the agent. @param {number} pid */
+const commandLineOf = (pid) => [1, 2, 3, 4, 5].reduce(parentOf, pid);
+
 /** Whatever has the terminal next finds it like this. @param {any} t @param {string} script in a shell without job control */
 async function aroundCommand(t, script) {
   const terminal = openTerminal(t, { command: ['sh', '-c', `${say('there')}; read go; ${script}; ${say('over')}; read go; exit 6`], cwd: scratchFolder(t) });
@@ -110,10 +113,10 @@ t.test('the terminal is left as it was found', async (t) => {
   for (const [name, shell] of Object.entries({ 'a command': 'sh', 'an interactive shell': 'bash --norc --noprofile -i' })) {
     t.test(`also when this process is killed during ${name}`, async (t) => {
       const duration = uniqueDuration();
-      const { terminal, before } = await aroundCommand(t, `${box} ${shell} -c '${HELD}; sleep ${duration}; :'`);
+      const { terminal, before } = await aroundCommand(t, `${box} ${shell} -c '${HELD}; sleep ${duration}; :'; ${WAIT}`);
       await terminal.read(/<raw>/);
       await eventually(() => processesWith(duration).length === 1);
-      process.kill(processesWith(COMMAND_LINE[1])[0], 'SIGKILL');
+      process.kill(commandLineOf(processesWith(duration)[0]), 'SIGKILL');
       t.ok(await eventually(() => processesWith(duration).length === 0), 'and the command with it');
       const isBack = async () => JSON.stringify(await terminal.state()) === JSON.stringify(before);
       for (const deadline = Date.now() + 10_000; !(await isBack()) && Date.now() < deadline; );
@@ -126,6 +129,8 @@ t.test('when the terminal goes away, so does the command', async (t) => {
   const duration = uniqueDuration();
   const terminal = openTerminal(t, { command: [...COMMAND_LINE, 'sh', '-c', `${say('on')}; sleep ${duration}; :`], cwd: '/var/tmp' });
   await terminal.read(/<on>\r/);
+  await eventually(() => processesWith(duration).length === 1);
+  const own = commandLineOf(processesWith(duration)[0]);
   terminal.close();
-  t.ok(await eventually(() => processesWith(duration).length === 0 && processesWith(COMMAND_LINE[1]).length === 0));
+  t.ok(await eventually(() => processesWith(duration).length === 0 && !isAlive(own)));
 });

@@ -8,8 +8,8 @@
 napi_value process_binding_die(napi_env env, napi_callback_info info);
 
 /*
- * terminalTake(fd) → token: this process's group is the foreground of the terminal, which is in a mode to read
- * lines in. undefined: it is no terminal of this session's. The token is good for one terminalGive.
+ * terminalTake(fd) → token: this process's group is the foreground of the terminal, which is in a mode to
+ * read lines in. undefined: it is no terminal of this session's. The token is good for one terminalGive.
  */
 napi_value terminal_binding_take(napi_env env, napi_callback_info info);
 

@@ -52,7 +52,7 @@ struct run_request {
     size_t stdin_size;
     bool foreground;    /* its stdio are these descriptors; nothing is captured, and it is on our terminal */
     int descriptors[3]; /* read while it is prepared; what is not open is /dev/null */
-    double timeout_ms; /* RUN_NO_TIMEOUT: none */
+    double timeout_ms;  /* RUN_NO_TIMEOUT: none */
     size_t max_output_bytes;
     uint32_t grace_ms;
     run_output_fn on_output;       /* NULL: not streamed */

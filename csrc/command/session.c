@@ -14,27 +14,6 @@
 #include "platform/linux/host_check.h"
 #include "platform/linux/resource_limits.h"
 
-/* What is tried, best first; the first that runs a probe is what every run gets. */
-static const struct bwrap_features variants[] = {
-    {.session_network = true, .mounted_before = true, .disable_userns = true, .fresh_proc = true},
-    {.session_network = true, .mounted_before = true, .disable_userns = false, .fresh_proc = true},
-    {.session_network = true, .mounted_before = true, .disable_userns = false, .fresh_proc = false},
-    {.session_network = true, .mounted_before = false, .disable_userns = true, .fresh_proc = true},
-    {.session_network = true, .mounted_before = false, .disable_userns = false, .fresh_proc = true},
-    {.session_network = true, .mounted_before = false, .disable_userns = false, .fresh_proc = false},
-    {.session_network = false, .mounted_before = false, .disable_userns = true, .fresh_proc = true},
-    {.session_network = false, .mounted_before = false, .disable_userns = false, .fresh_proc = true},
-    {.session_network = false, .mounted_before = false, .disable_userns = false, .fresh_proc = false},
-};
-#define VARIANTS (sizeof variants / sizeof variants[0])
-
-#define PROBE_TIMEOUT_MS 10000.0
-
-static const struct options no_options = {0};
-
-static void probe_next(struct session *session);
-static void take_best(struct session *session);
-
 static void session_free(struct session *session) {
     free(session->helper);
     free(session->home);
@@ -181,10 +160,7 @@ static void on_event(struct session *session, const struct agent_event *event, c
         if (event->status != 0)
             error_set(&session->probe_error, ERROR_HOST, event->status, "%s", event->text);
         session_network_take(session, event, fds, fd_count);
-        if (session->unprobed)
-            take_best(session);
-        else
-            probe_next(session);
+        session_find_features(session);
         return;
     }
     if (event->type == AGENT_LISTENER && fd_count == 1) {
@@ -229,19 +205,12 @@ void session_await_writable(struct session *session) {
     uv_poll_start(&session->socket_watch, UV_READABLE | UV_WRITABLE, on_socket);
 }
 
-static void fail_start(struct session *session, const char *text) {
+void session_fail_start(struct session *session, const char *text) {
     struct error err;
     host_explain(text, &err);
     session->state = SESSION_BROKEN;
     session_hold_loop(session);
     report_start(session, &err);
-}
-
-static void take_supervision(struct session *session, const struct run_result *result) {
-    if (result->unsupervised == NULL)
-        return;
-    session->supervision = result->unfiltered ? SUPERVISE_UNFILTERED : 0;
-    error_set(&session->supervision_error, ERROR_HOST, 0, "%s", result->unsupervised);
 }
 
 void session_settle_start(struct session *session) {
@@ -250,76 +219,6 @@ void session_settle_start(struct session *session) {
     session->state = SESSION_READY;
     session_hold_loop(session);
     report_start(session, NULL);
-}
-
-static void on_probe_done(void *data, const struct run_result *result) {
-    struct session *session = data;
-    if (session->state != SESSION_PROBING)
-        return;
-    if (result->err == NULL && result->has_exit_code && result->exit_code == 0) {
-        take_supervision(session, result);
-        session->probed = true;
-        session_network_choose(session);
-        session_settle_start(session);
-        return;
-    }
-    if (result->err == NULL && result->timed_out) {
-        fail_start(session, "a probe of bwrap did not end in time");
-        return;
-    }
-    if (session->probe_error.kind == ERROR_NONE) {
-        error_set(&session->probe_error, ERROR_HOST, 0, "%s",
-                  result->err != NULL ? result->err->text : "a probe of bwrap failed");
-    }
-    session->probe++;
-    probe_next(session);
-}
-
-/* The agent could not make what the variant needs. */
-static bool is_out_of_reach(const struct session *session, const struct bwrap_features *variant) {
-    return (variant->session_network && !session->has_namespaces) ||
-           (variant->mounted_before && !session->has_mounts);
-}
-
-static void take_best(struct session *session) {
-    while (session->probe + 1 < VARIANTS && is_out_of_reach(session, &variants[session->probe]))
-        session->probe++;
-    session->features = variants[session->probe];
-    session->probed = true;
-    session_network_choose(session);
-    session_settle_start(session);
-}
-
-bool session_probe(struct session *session, session_started_fn started, void *data) {
-    if (!session->unprobed || session->state != SESSION_READY)
-        return false;
-    session->unprobed = session->probed = false;
-    session->state = SESSION_PROBING;
-    session->started = started;
-    session->started_data = data;
-    session_hold_loop(session);
-    probe_next(session);
-    return true;
-}
-
-/* A run without a command: the whole way into the sandbox, its checks, and out again. */
-static void probe_next(struct session *session) {
-    while (session->probe < VARIANTS && is_out_of_reach(session, &variants[session->probe]))
-        session->probe++;
-    if (session->probe >= VARIANTS) {
-        fail_start(session, session->probe_error.text);
-        return;
-    }
-    session->features = variants[session->probe];
-    struct run_request request = {.machine_cwd = strdup(session->tmpdir),
-                                  .cwd = strdup("/"),
-                                  .options = &no_options,
-                                  .timeout_ms = PROBE_TIMEOUT_MS,
-                                  .on_done = on_probe_done,
-                                  .data = session};
-    struct error err = {0};
-    if (session_run(session, &request, &err) == 0)
-        fail_start(session, err.text);
 }
 
 static int watch_descriptor(struct session *session, uv_poll_t *watch, int fd, uv_poll_cb callback) {
@@ -375,7 +274,7 @@ static void on_opened(uv_work_t *work, int status) {
     uv_unref((uv_handle_t *)&session->exit_watch);
     session->state = SESSION_PROBING;
     if (failed != 0)
-        fail_start(session, uv_strerror(failed));
+        session_fail_start(session, uv_strerror(failed));
 }
 
 struct session *session_start(uv_loop_t *loop, const struct session_config *config,

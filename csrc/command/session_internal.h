@@ -75,6 +75,12 @@ void session_settle_start(struct session *session);
 /* Something is gone that dispose waits for: when all is, its end is reported, and the session is freed. */
 void session_settle_dispose(struct session *session);
 
+/* The agent is ready: what runs get is found out, or with an unprobed session hoped for. */
+void session_find_features(struct session *session);
+
+/* There can be no sandbox here. */
+void session_fail_start(struct session *session, const char *text);
+
 /* Somebody waits, or nobody does any more. */
 void session_hold_loop(struct session *session);
 

@@ -29,8 +29,8 @@ struct agent_run {
     struct kept *kept; /* NULL: the run was never launched */
     int diagnostics;   /* bwrap's stderr */
     int listener;      /* the proxy's, of a run whose network is its own, until the addon has it; -1 */
-    int outputs[2];    /* the command's stdout and stderr: held open, so that Node wakes once, for the end; -1 in
-                          the foreground */
+    int outputs[2]; /* the command's stdout and stderr: held open, so that Node wakes once, for the end; -1 in
+                       the foreground */
     uint64_t deadline_ns; /* when to stop it by itself; 0: never, or done */
     uint64_t give_up_ns;  /* when KILL has had its time; 0: not killed */
     uint64_t kill_at_ns;  /* when TERM has had its time; 0: not stopping */

@@ -13,8 +13,7 @@ void job_terminal_open(struct job_terminal *terminal, pid_t group) {
     signal(SIGTTOU, SIG_IGN);
     terminal->group = group;
     /* Of a job in the background the modes are not its own: they are the shell's, or the other job's. */
-    terminal->has_modes =
-        tcgetpgrp(terminal->fd) == group && tcgetattr(terminal->fd, &terminal->modes) == 0;
+    terminal->has_modes = tcgetpgrp(terminal->fd) == group && tcgetattr(terminal->fd, &terminal->modes) == 0;
 }
 
 static bool is_alive(pid_t group) {

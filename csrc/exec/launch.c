@@ -135,9 +135,11 @@ static _Noreturn void child_main(const struct launch *launch) {
     /* bwrap reads --args from the descriptor's offset on. */
     if (lseek(LAUNCH_FD_ARGUMENTS, (off_t)payload.arguments_offset, SEEK_SET) < 0)
         fail("seeking the arguments", errno);
-    char words[][sizeof LAUNCH_HELPER_PATH] = {"bwrap", "--args", "3", "--", LAUNCH_HELPER_PATH, "stage", "foreground"};
+    char words[][sizeof LAUNCH_HELPER_PATH] = {"bwrap", "--args",    "3", "--", LAUNCH_HELPER_PATH,
+                                               "stage", "foreground"};
     char *const argv[] = {
-        words[0], words[1], words[2], words[3], words[4], words[5], launch->group > 0 ? words[6] : NULL, NULL};
+        words[0], words[1], words[2], words[3], words[4], words[5], launch->group > 0 ? words[6] : NULL,
+        NULL};
     char *const envp[] = {NULL};
     execve(payload.bwrap, argv, envp);
     syscall(SYS_execveat, bwrap, "", argv, envp, AT_EMPTY_PATH);

@@ -153,7 +153,8 @@ static pid_t start_child(struct start *start) {
     return pid;
 }
 
-struct program_result program_start(const struct payload *payload, const struct group_signals *group_signals) {
+struct program_result program_start(const struct payload *payload,
+                                    const struct group_signals *group_signals) {
     struct start start = {.payload = payload,
                           .group_signals = group_signals,
                           .shell_argv = calloc(payload->argc + 2, sizeof *start.shell_argv)};

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 /*
- * Runs on the descriptors of enum launch_fd; returns the process's exit status. foreground: it and the command
- * are in the process group of a command line.
+ * Runs on the descriptors of enum launch_fd; returns the process's exit status. foreground: it and the
+ * command are in the process group of a command line.
  */
 int stage_main(bool foreground);
 

@@ -130,7 +130,8 @@ struct supervisor_ready {
 /* Agent → stage: a signal for the command's process group; in the foreground for the command alone. */
 struct stage_request {
     int32_t signal;
-    uint32_t passed_on; /* not 0: the command line got it, and where its whole group did, so has the command */
+    uint32_t
+        passed_on; /* not 0: the command line got it, and where its whole group did, so has the command */
 };
 
 /* Descriptors as bwrap and the stage find them. */

@@ -114,7 +114,7 @@ static int ready_fds[READY_FD_COUNT];
 
 static void readiness(void) {
     struct error err = {0};
-    is_int(agent_spawn("/proc/self/exe", &agent, &err), 0, "an agent starts");
+    is_int(agent_spawn("/proc/self/exe", false, &agent, &err), 0, "an agent starts");
     ok(hear() && event.type == AGENT_READY, "and says that it is ready");
     is_str(event.text, "", "and that nothing is missing");
     is_int(event.flags, READY_NETWORK | READY_GATEWAY | READY_MOUNT_PLAN, "neither network nor mounts");

@@ -27,8 +27,8 @@ int agent_spawn(const char *helper, bool foreground, struct agent_process *out, 
  */
 bool agent_reap(struct agent_process *agent);
 
-/* Sends a start with its descriptors, or a stop or signal (fds NULL). 0, or a negative errno; -EAGAIN: the socket is
- * full. */
+/* Sends a start with its descriptors, or a stop or signal (fds NULL). 0, or a negative errno; -EAGAIN: the
+ * socket is full. */
 int agent_send(const struct agent_process *agent, const struct agent_request *request, const int *fds);
 
 /*
