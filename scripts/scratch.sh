@@ -13,11 +13,12 @@ copy_checkout() {
 
 # The tests of the addon and the helper, but for those that measure memory and descriptors, or give a program of
 # their own the place of one of ours.
+# shellcheck disable=SC2034 # for the script that sources this
 addon_tests=(denials files lifecycle network-api network-asking network-lifecycle network-ports options run run-process
     run-stop runtime smoke supervisor unix-sockets violations workers)
-# And what depends on the version of Node without them.
+# Whether it loads and runs on another version of Node: the entries, a run, the network, and clients that are Node's own.
 # shellcheck disable=SC2034 # for the script that sources this
-node_tests=("${addon_tests[@]}" clients-node crash degrade entries local-machine local-stop machine-files violation-log)
+node_tests=(smoke run run-process runtime options workers entries network-http clients-node)
 
 # What asks nothing of the sandbox, or nothing that depends on who runs it: for a plain user in check-all.sh only.
 # shellcheck disable=SC2034 # for the script that sources this
