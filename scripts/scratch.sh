@@ -13,13 +13,15 @@ copy_checkout() {
 
 # The tests of the addon and the helper, but for those that measure memory and descriptors, or give a program of
 # their own the place of one of ours.
-addon_tests=(denials files lifecycle network-api network-asking network-lifecycle network-ports options run run-process
-    run-stop runtime settings smoke supervisor unix-sockets violations workers)
-# And what depends on the version of Node without them.
 # shellcheck disable=SC2034 # for the script that sources this
-node_tests=("${addon_tests[@]}" clients-node crash degrade entries local-machine local-stop machine-files violation-log)
+addon_tests=(denials explain files limits lifecycle network-api network-asking network-lifecycle network-ports options
+    private-folders run run-process run-stop runtime sbpl settings smoke supervisor unix-sockets violations workers)
+# Whether it loads and runs on another version of Node: the entries, a run, the network, and clients that are Node's own.
+# shellcheck disable=SC2034 # for the script that sources this
+node_tests=(smoke run run-process runtime options workers entries network-http clients-node cli)
 
 # What asks nothing of the sandbox, or nothing that depends on who runs it: for a plain user in check-all.sh only.
 # shellcheck disable=SC2034 # for the script that sources this
-same_for_everybody=(clients-compiled clients-daemons clients-node clients-web entries host-spellings http-differential
-    install local-machine local-stop machine-files many network-load options runtime settings-schema shell types)
+same_for_everybody=(cli-completion cli-log cli-parse clients-compiled clients-daemons clients-node clients-web entries
+    host-spellings http-differential install local-machine local-stop machine-files many network-load options runtime
+    sbpl settings-schema shell types)

@@ -16,10 +16,10 @@ function readSources(root) {
   return Object.fromEntries(names.map((name) => [name, fs.readFileSync(path.join(root, name), 'utf8')]));
 }
 
-/** @param {string} root @param {string} [target] the folder for the file */
-function packSources(root, target = root) {
+/** @param {string} root @param {string} [target] the folder for the file @param {number} [effort] */
+function packSources(root, target = root, effort = zlib.constants.BROTLI_MAX_QUALITY) {
   const text = Buffer.from(JSON.stringify(readSources(root)));
-  const params = { [zlib.constants.BROTLI_PARAM_LGWIN]: 24, [zlib.constants.BROTLI_PARAM_SIZE_HINT]: text.length };
+  const params = { [zlib.constants.BROTLI_PARAM_QUALITY]: effort, [zlib.constants.BROTLI_PARAM_LGWIN]: zlib.constants.BROTLI_MAX_WINDOW_BITS };
   fs.writeFileSync(path.join(target, NAME), zlib.brotliCompressSync(text, { params }));
 }
 

@@ -40,9 +40,13 @@ WRAPPER
 chmod +x "$scratch/sanitized-node"
 export SANITIZED_NODE="$scratch/sanitized-node" TAP_TIMEOUT=300
 
+# Two at a time, each with its own output.
 status=0
+# shellcheck disable=SC2016 # the inner shell expands
+printf '%s\n' "$@" | DETECT_LEAKS=1 xargs -P 2 -I NAME sh -c '"$SANITIZED_NODE" "test/$0.test.js" >"$0.log" 2>&1' NAME ||
+    status=1
 for name in "$@"; do
     echo "# $name"
-    DETECT_LEAKS=1 "$SANITIZED_NODE" "test/$name.test.js" || status=1
+    cat "$name.log"
 done
 exit "$status"

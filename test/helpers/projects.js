@@ -40,7 +40,7 @@ function stageThis(folder) {
     if (entry === 'prebuilds' || entry === 'csrc.json.br') continue;
     fs.cpSync(path.join(root, entry), path.join(staged, entry), { recursive: true });
   }
-  packSources(root, staged);
+  packSources(root, staged, 1);
   return staged;
 }
 

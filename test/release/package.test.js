@@ -13,7 +13,7 @@ const TARGETS = [
   { name: 'linux-arm64', machine: 'AArch64' },
 ];
 const OLDEST_GLIBC = '2.28';
-const BUDGET = 1_000_000;
+const BUDGET = 2 ** 20;
 const NODES = [22, 24];
 /** Where Debian has the libraries of the other processor. */
 const ARM64_LIBRARIES = '/usr/aarch64-linux-gnu';
@@ -74,8 +74,8 @@ function works(t, { status, ran, refused }, project) {
 
 const readelf = (file, ...args) => execFileSync('readelf', ['--wide', ...args, file], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
 
-t.test('npm packs what users need, in less than a megabyte', async (t) => {
-  t.equal(packing.status, 0, packing.stderr);
+t.test('npm packs what users need, in no more than a megabyte', async (t) => {
+  t.equal(packing.status, 0, packing.stderr.slice(-2000));
   const files = new Map(packed.files.map(({ path: name, mode }) => [name, mode]));
   for (const { name } of TARGETS) {
     t.ok(files.has(`prebuilds/${name}/os_sandbox.node`), name);
@@ -138,6 +138,10 @@ t.test('the install script leaves a prebuilt binary that fits alone', async (t) 
   t.notMatch(result.stderr + result.stdout, /operon-os-sandbox: the native addon is not available/);
   t.notOk(fs.existsSync(path.join(installed, 'build')));
   works(t, useIn(project), project);
+  // Also where a compiler is there.
+  const again = spawnSync(process.execPath, ['scripts/install.js'], { cwd: installed, env: ambient, encoding: 'utf8' });
+  t.match(again, { status: 0, stdout: '', stderr: '' });
+  t.notOk(fs.existsSync(path.join(installed, 'build')));
 });
 
 t.test('linters of packages find nothing', async (t) => {
