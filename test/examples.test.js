@@ -45,6 +45,13 @@ t.test('the agent loop asks, and does what the person says', async (t) => {
   t.match(outputOf(refused.stdout, 'echo "a report"'), /deny file-write-create .*\/reports\/report\.txt[^]*exit code 1/, 'no answer is a no');
 });
 
+t.test('an MCP server does what it may, and not what it is asked for', async (t) => {
+  const { status, stdout, stderr } = await run(example('mcp.js'));
+  t.equal(status, 0, stdout);
+  t.equal(stdout.split('\n').filter((line) => line.startsWith('✓ ')).length, 5);
+  t.match(stderr, /os-sandbox: deny file-write-create .*\/escaped \(outside the write roots\)/);
+});
+
 t.test('the drop-in runs an agent unchanged, with the framework and without', async (t) => {
   const escaped = path.join(os.homedir(), 'escaped.txt');
   const scratch = scratchFolder();
