@@ -157,7 +157,7 @@ t.test('prebuilds that are missing or of other sources are told from those that 
   t.equal(check(installed).status, 0);
   unpackSources(installed);
   t.equal(check(installed).status, 0, 'the sources are the same when they are unpacked');
-  fs.appendFileSync(path.join(installed, 'csrc/base/path.c'), '\n');
+  fs.appendFileSync(path.join(installed, 'csrc/base/path.c'), 'extern int more;\n');
   t.match(check(installed), { status: 1, stderr: /prebuilds\/ is of other sources/ });
   fs.rmSync(path.join(installed, 'prebuilds/linux-arm64/os-sandbox-exec'));
   t.match(check(installed), { status: 1, stderr: /prebuilds\/linux-arm64\/os-sandbox-exec is missing/ });
