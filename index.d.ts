@@ -102,7 +102,7 @@ export interface OsSandboxFilesystemOptions {
 export interface OsSandboxLimits {
   /** Of all its processes together with a cgroup; else of each, in memory of its own that it can write (RLIMIT_DATA). */
   memoryBytes?: number;
-  /** Processes and threads at the same time; Node alone has about a dozen. */
+  /** Processes and threads at the same time; Node alone has about a dozen. Root's command is ended where it has more. */
   processes?: number;
   /** Of all its processes together. The command then gets SIGXCPU, and a second later SIGKILL. */
   cpuSeconds?: number;
@@ -160,7 +160,7 @@ export interface OsSandboxGuarantees {
   proc: "private" | "host-read-only";
   /**
    * There where `limits` are set. `cgroup`: memory, processes and processor time are the kernel's count of the whole
-   * command. `rlimits`: memory is limited for each process, the other two are counted by the sandbox.
+   * command. `rlimits`: memory is limited for each process, the other two are looked at every few milliseconds as well.
    */
   limits?: "cgroup" | "rlimits";
 }

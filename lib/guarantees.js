@@ -79,11 +79,6 @@ const DEGRADATIONS = [
     text: 'limits.memoryBytes holds for each process of a command, not for all of them together: no cgroup can be had here',
     gap: 'limitsGap',
   },
-  {
-    is: ({ countsProcesses }, { processes }) => !countsProcesses && processes !== undefined,
-    text: 'limits.processes is not enforced: that takes a cgroup, the notifications of system calls (Linux 5.19), or a user other than root and Linux 5.14',
-    gap: 'limitsGap',
-  },
 ];
 
 /** @param {Features} features @param {boolean} monitored whether violations are */

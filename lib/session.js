@@ -76,7 +76,7 @@ function isPort(port) {
  *
  * What this host can do, and what it said where that is not all.
  * @typedef {{ sessionNetwork: boolean, disableUserns: boolean, freshProc: boolean, mountedBefore: boolean,
- *   supervised: boolean, filtered: boolean, countsProcesses: boolean, limits: 'none' | 'rlimits' | 'cgroup', limitsGap: string, capture: 'transparent' | 'proxy' | 'none', degradation: string,
+ *   supervised: boolean, filtered: boolean, limits: 'none' | 'rlimits' | 'cgroup', limitsGap: string, capture: 'transparent' | 'proxy' | 'none', degradation: string,
  *   supervisionGap: string, networkGap: string, upstreamGap: string }} Features
  */
 

@@ -50,41 +50,45 @@ t.test('memoryBytes', async (t) => {
     const big = await python('try:\n bytearray(500_000_000)\nexcept MemoryError: print("refused")');
     t.match(big, { exitCode: 0, stdout: 'refused\n' });
     t.same(denied(big), [line]);
-    const many = await python('x = []\ntry:\n  while 1: x.append(bytearray(100_000))\nexcept MemoryError: print(len(x) * 100_000)');
-    t.match(many.exitCode, 0);
+    t.match(sandbox.violations.list()[0], { operation: 'process-memory', process: /^python/ });
+    const many = await python('x = []\ntry:\n  while 1: x.append(bytearray(100_000))\nexcept MemoryError: print(len(x) * 100_000); raise');
+    t.equal(many.exitCode, 1);
     t.ok(Number(many.stdout) > 200e6 && Number(many.stdout) < 300 * MEGABYTE, many.stdout);
     t.same(denied(many), [line]);
     const heap = await node('const kept = []; for (;;) kept.push(Buffer.alloc(1e6, 1))');
     t.not(heap.exitCode, 0);
     t.same(denied(heap), [line]);
-    t.match(sandbox.violations.list()[0], { operation: 'process-memory', why: `limits.memoryBytes ${300 * MEGABYTE}`, process: /^python/ });
+    t.match(sandbox.violations.list()[0], { operation: 'process-memory', why: `limits.memoryBytes ${300 * MEGABYTE}` });
   });
 
-  t.test('also in the place of what was reserved', async (t) => {
+  t.test('ends a command that takes more in the place of what it reserved', async (t) => {
     const script = `
-import ctypes, mmap
-libc = ctypes.CDLL(None, use_errno=True)
+import ctypes, time
+libc = ctypes.CDLL(None)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
-libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-size, private, fixed = 1 << 30, 0x22, 0x32
-at = libc.mmap(None, size, 0, private, -1, 0)
-failed = ctypes.c_void_p(-1).value
-print(libc.mmap(at, size, 3, fixed, -1, 0) == failed, libc.mprotect(at, size, 3))
-# A small part that is there already must not stand for the whole.
-print(libc.mmap(at, 4096, 3, fixed, -1, 0) == at, libc.mmap(at, size, 3, fixed, -1, 0) == failed)
-# What is there already costs nothing again.
-print(libc.mmap(at, 200 << 20, 3, fixed, -1, 0) == at, libc.mmap(at, 200 << 20, 3, fixed, -1, 0) == at, libc.mprotect(at, 200 << 20, 3))
-libc.mremap.restype = ctypes.c_void_p
-libc.mremap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int]
-print(libc.mremap(at, 200 << 20, 900 << 20, 1) == failed)`;
+part, private, fixed = 200 << 20, 0x22, 0x32
+at = libc.mmap(None, 2 * part, 0, private, -1, 0)
+for place in (at, at + part): assert libc.mmap(place, part, 3, fixed, -1, 0) == place
+time.sleep(60)`;
     const result = await python(script);
-    t.match(result, { exitCode: 0, stdout: 'True -1\nTrue True\nTrue True 0\nTrue\n' });
+    t.match(result, { exitCode: 137, timedOut: false, stdout: '' });
     t.same(denied(result), [line]);
   });
 
+  t.test('leaves system calls alone that a signal may come to', async (t) => {
+    const script = `
+import mmap, os, signal
+signal.signal(signal.SIGCHLD, lambda *_: None)
+for i in range(300):
+  if os.fork() == 0: os._exit(0)
+  mmap.mmap(-1, 1 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+  os.wait()`;
+    t.match(await python(script), { exitCode: 0, stderr: '' });
+  });
+
   t.test('of one command says nothing of another', async (t) => {
-    const [first, second] = await Promise.all([python('x = "a"\nwhile 1: x += x'), machine.run(['seq', '3'])]);
+    const [first, second] = await Promise.all([python('x = []\nwhile 1: x.append(bytearray(100_000))'), machine.run(['seq', '3'])]);
     t.same(denied(first), [line]);
     t.match(second, { exitCode: 0, stdout: '1\n2\n3\n', stderr: '' });
   });
@@ -97,10 +101,11 @@ t.test('processes', async (t) => {
 
   t.test('lets programs go on that have fewer', async (t) => {
     t.match(await node('console.log("Node and its threads")'), { exitCode: 0, stderr: '' });
-    t.match(await sh('for i in $(seq 100); do /bin/true; done; seq 9 | cat | sort | wc -l'), { exitCode: 0, stdout: '9\n', stderr: '' });
+    t.match(await sh('for i in $(seq 100); do /bin/true; seq 9 | cat | sort | wc -l; done | sort -u'), { exitCode: 0, stdout: '9\n', stderr: '' });
   });
 
-  t.test('refuses one more process, and one more thread, and reports it', async (t) => {
+  t.test('refuses one more process, and one more thread, to root by ending the command, and reports it', async (t) => {
+    const wanted = AS_ROOT ? { exitCode: 137, stdout: '' } : { exitCode: 0, stdout: '24\n' };
     const fork = `
 import os, time
 n = 1
@@ -108,21 +113,22 @@ try:
   while n < 100:
     if os.fork() == 0: time.sleep(60)
     n += 1
-except BlockingIOError: print(n)`;
-    const forked = await python(fork);
-    t.match(forked, { exitCode: 0, stdout: '24\n' });
-    t.same(denied(forked), [line]);
-    const threads = await python(`
+  time.sleep(60)
+except BlockingIOError: print(n); time.sleep(1)`;
+    const threads = `
 import threading, time
 n = 1
 try:
   while n < 100:
     threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
     n += 1
-except RuntimeError: print(n, flush=True); __import__('os')._exit(0)`);
-    t.match(threads, { exitCode: 0, stdout: '24\n' });
-    t.same(denied(threads), [line]);
-    t.match(sandbox.violations.list()[0], { operation: 'process-fork', process: /^python/ });
+  time.sleep(60)
+except RuntimeError: print(n, flush=True); time.sleep(1); __import__('os')._exit(0)`;
+    for (const result of await Promise.all([python(fork), python(threads)])) {
+      t.match(result, { ...wanted, timedOut: false });
+      t.same(denied(result), [line]);
+    }
+    t.match(sandbox.violations.list()[0], { operation: 'process-fork', why: 'limits.processes 24' });
   });
 
   t.test('holds against a command that forks in every process', async (t) => {
@@ -132,8 +138,9 @@ except RuntimeError: print(n, flush=True); __import__('os')._exit(0)`);
     const watch = setInterval(() => { most = Math.max(most, processesWith(duration).length); }, 50);
     const result = await bomb;
     clearInterval(watch);
-    t.ok(most > 0 && most <= 24, `at most ${most}`);
-    t.same(denied(result), [line]);
+    /* What the kernel refuses is told where it is seen. */
+    if (AS_ROOT) t.same(denied(result), [line]);
+    else t.ok(most > 0 && most <= 24, `at most ${most}`);
     t.same(processesWith(duration), []);
   });
 
@@ -205,25 +212,23 @@ t.test('a limit of this process that is lower stays', async (t) => {
 /** What a program says of a sandbox in which a command forks as often as it can, up to forty times. */
 const FORKS = `
   const sandbox = await OsSandbox.start({ limits: { processes: 8, memoryBytes: 3e8 } });
-  const script = 'i=0; while [ $i -lt 40 ]; do sleep 5 & i=$((i+1)); done; echo all';
+  const script = 'i=0; while [ $i -lt 40 ]; do sleep 60 & i=$((i+1)); done; wait; echo all';
   const { stdout, stderr } = await sandbox.machine('/var/tmp').run(['sh', '-c', script]);
   say({ ...sandbox.status, stdout, stderr });
   await sandbox.dispose();`;
 
-t.test('where nobody can supervise, the kernel limits a plain user\'s processes, and for root it is said that nobody does', async (t) => {
+t.test('where nobody can supervise processes are limited as well', async (t) => {
   const program = path.join(scratchFolder(t), 'refuse');
   execFileSync('cc', ['-D_GNU_SOURCE', '-o', program, path.join(__dirname, 'helpers', 'refuse.c')]);
   const { said, stderr } = await runProgram(t, FORKS, { launcher: [program, 'process_vm_readv', '--'] });
   t.equal(stderr, '');
-  const [{ enabled, warnings, stdout }] = said;
-  t.ok(enabled);
-  t.equal(warnings.some((text) => text.startsWith('limits.processes is not enforced: ')), AS_ROOT);
-  t.equal(stdout, AS_ROOT ? 'all\n' : '');
+  t.match(said[0], { enabled: true, guarantees: { violations: 'none' }, stdout: '' });
+  t.notMatch(said[0].warnings.join('\n'), 'limits.processes');
 });
 
 t.test('where the sandbox has no /proc of its own its processes are told from others', async (t) => {
   const { said, stderr } = await runProgram(t, FORKS, { launcher: withBinds([['/dev/null', '/proc/version']]) });
   t.equal(stderr, '');
   t.match(said[0], { enabled: true, stdout: '', guarantees: { proc: 'host-read-only' } });
-  t.same(denied(said[0]), ['deny process-fork (limits.processes 8)']);
+  if (AS_ROOT) t.same(denied(said[0]), ['deny process-fork (limits.processes 8)']);
 });

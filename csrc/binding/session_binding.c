@@ -101,13 +101,9 @@ static napi_value features_object(napi_env env, const struct session *session) {
     const struct {
         const char *name;
         bool value;
-    } rows[] = {{"sessionNetwork", features->session_network},
-                {"disableUserns", features->disable_userns},
-                {"freshProc", features->fresh_proc},
-                {"supervised", session_is_supervised(session)},
-                {"filtered", session_is_filtered(session)},
-                {"mountedBefore", features->mounted_before},
-                {"countsProcesses", session_counts_processes(session)}};
+    } rows[] = {{"sessionNetwork", features->session_network}, {"disableUserns", features->disable_userns},
+                {"freshProc", features->fresh_proc},           {"supervised", session_is_supervised(session)},
+                {"filtered", session_is_filtered(session)},    {"mountedBefore", features->mounted_before}};
     napi_value object = NULL;
     napi_create_object(env, &object);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -12,7 +12,6 @@
 #include "exec/payload.h"
 #include "platform/linux/find_bwrap.h"
 #include "platform/linux/host_check.h"
-#include "platform/linux/resource_limits.h"
 
 static void session_free(struct session *session) {
     free(session->helper);
@@ -343,12 +342,6 @@ enum session_limits session_limits(const struct session *session) {
 
 const char *session_limits_gap(const struct session *session) {
     return session->control_groups.folder != NULL ? "" : session->control_group_error.text;
-}
-
-/* The kernel alone does not count those of the host's root (kernel/fork.c: INIT_USER). */
-bool session_counts_processes(const struct session *session) {
-    return session->control_groups.folder != NULL || session_is_supervised(session) ||
-           (geteuid() != 0 && resource_limits_count_processes());
 }
 
 const struct bwrap_features *session_features(const struct session *session) {

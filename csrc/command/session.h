@@ -79,9 +79,6 @@ enum session_limits session_limits(const struct session *session);
 /* Why that is no cgroup, "" where it is, or none is of use. */
 const char *session_limits_gap(const struct session *session);
 
-/* Whether commands are kept from making more processes than limits.processes. */
-bool session_counts_processes(const struct session *session);
-
 /* Which clients can reach what is allowed. */
 enum session_capture {
     CAPTURE_NONE,        /* none: there is no network */

@@ -1,13 +1,11 @@
 #include "exec/agent_run.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -15,16 +13,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "exec/diagnostics.h"
 #include "exec/launch.h"
 #include "exec/leftovers.h"
 #include "exec/passfd.h"
 #include "exec/supervisor.h"
-
-#ifndef F_ADD_SEALS
-#define F_ADD_SEALS 1033
-#define F_SEAL_SHRINK 2
-#define F_SEAL_GROW 4
-#endif
 
 uint64_t monotonic_ns(void) {
     struct timespec now;
@@ -52,30 +45,6 @@ static void set_failed(struct agent_run *run, const char *step, const char *why)
         return;
     run->ended.flags |= ENDED_FAILED;
     snprintf(run->ended.text, sizeof run->ended.text, "%s%s%s", step, why[0] != '\0' ? ": " : "", why);
-}
-
-/* A file for bwrap's stderr that holds so much and no more, whoever writes: nobody has to read it meanwhile.
- */
-#define DIAGNOSTICS_SIZE 4096
-
-static int make_diagnostics(void) {
-    int fd = memfd_create("os-sandbox-diagnostics", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd >= 0 &&
-        (ftruncate(fd, DIAGNOSTICS_SIZE) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) != 0))
-        close_fd(&fd);
-    return fd;
-}
-
-/* What bwrap said, as one line of printable text. */
-static void read_diagnostics(const struct agent_run *run, char *text, size_t size) {
-    ssize_t got = run->diagnostics < 0 ? 0 : pread(run->diagnostics, text, size - 1, 0);
-    size_t length = got < 0 ? 0 : strnlen(text, (size_t)got);
-    while (length > 0 && text[length - 1] == '\n')
-        length--;
-    text[length] = '\0';
-    for (size_t i = 0; i < length; i++)
-        if ((unsigned char)text[i] < ' ' || text[i] == 127)
-            text[i] = ' ';
 }
 
 /* A socket on which the other end is known by its pid. */
@@ -119,7 +88,7 @@ static void launch(struct agent_run *run, const struct agent_context *context,
         set_failed(run, "cannot make a socket for a run", strerror(errno));
         return;
     }
-    run->diagnostics = make_diagnostics();
+    run->diagnostics = diagnostics_make();
     if (run->diagnostics < 0) {
         set_failed(run, "cannot set up a run", strerror(errno));
         return;
@@ -287,8 +256,11 @@ void agent_run_tick(struct agent_run *run, uint64_t now) {
             agent_run_stop(run);
         }
     }
-    if (run_cost_look(&run->cost, now) && !run->has_status)
+    int ending = run_cost_look(&run->cost, now);
+    if (ending == SIGXCPU && !run->has_status)
         stop_by(run, SIGXCPU, OVER_TIME_GRACE_MS < run->grace_ms ? OVER_TIME_GRACE_MS : run->grace_ms);
+    else if (ending == SIGKILL)
+        agent_run_kill(run);
     if (run->kill_at_ns != 0 && run->kill_at_ns <= now)
         agent_run_kill(run);
     if (run->give_up_ns != 0 && run->give_up_ns <= now)
@@ -326,7 +298,11 @@ static void hear_event(struct agent_run *run, const struct stage_event *event, p
         run->stage_pidfd = (int)syscall(SYS_pidfd_open, sender, 0);
         if (run->stage_pidfd >= 0 && !watch(run, run->stage_pidfd))
             close_fd(&run->stage_pidfd);
-        run_cost_started(&run->cost, sender, monotonic_ns());
+        /* Killed from outside it may be gone already. */
+        if (run_cost_started(&run->cost, sender, monotonic_ns()) != 0 && errno != ENOENT && errno != ESRCH) {
+            set_failed(run, "cannot see a run's processes", strerror(errno));
+            agent_run_kill(run);
+        }
         break;
     case STAGE_EXIT:
         run->has_status = true;
@@ -404,7 +380,7 @@ void agent_run_bwrap_gone(struct agent_run *run, int wait_status, const struct r
     }
     char said[512];
     char how[64];
-    read_diagnostics(run, said, sizeof said);
+    diagnostics_read(run->diagnostics, said, sizeof said);
     if (WIFSIGNALED(wait_status))
         snprintf(how, sizeof how, "bwrap was killed by signal %d", WTERMSIG(wait_status));
     else

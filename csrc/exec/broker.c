@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
+#include "exec/report.h"
+
 /* The most frequent first. */
-static bool (*const parts[])(struct call *, struct answer *) = {
-    broker_open, broker_names, broker_objects, broker_sockets, broker_sends, broker_processes, broker_memory};
+static bool (*const parts[])(struct call *, struct answer *) = {broker_open, broker_names, broker_objects,
+                                                                broker_sockets, broker_sends};
 
 /* Their addresses lie in memory: the kernel would read them again, after whoever decided
  * (seccomp_unotify(2)). */
@@ -22,10 +24,18 @@ static bool reaches_others(int number) {
     }
 }
 
+/* It is larger than all that the process may have (seccomp_filter.h). */
+static struct answer refuse_memory(const struct call *call) {
+    report_limit(call->supervisor->report, call, COST_MEMORY, NULL);
+    return answer_errno(ENOMEM);
+}
+
 struct answer broker_answer(struct call *call) {
     struct answer answer;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i](call, &answer))
             return answer;
+    if (call->data->nr == __NR_mmap)
+        return refuse_memory(call);
     return reaches_others(call->data->nr) ? answer_errno(ENOSYS) : answer_continue();
 }

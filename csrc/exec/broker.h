@@ -21,7 +21,5 @@ bool broker_objects(struct call *call,
                     struct answer *answer); /* truncate, chmod, chown, utimens, xattr; fchmod … */
 bool broker_sockets(struct call *call, struct answer *answer);   /* connect, bind, listen */
 bool broker_sends(struct call *call, struct answer *answer);     /* sendto, sendmsg, sendmmsg */
-bool broker_processes(struct call *call, struct answer *answer); /* fork, vfork, clone */
-bool broker_memory(struct call *call, struct answer *answer);    /* mmap, mprotect, mremap */
 
 #endif

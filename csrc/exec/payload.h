@@ -49,8 +49,6 @@ enum supervision {
     SUPERVISE_UNFILTERED = 1u << 4, /* this kernel has no filters either */
     SUPERVISE_QUIETLY = 1u << 5,    /* nothing is reported */
     SUPERVISE_LISTENS = 1u << 6,    /* listen(2) is seen, and told to the addon */
-    SUPERVISE_PROCESSES = 1u << 7,  /* new processes and threads are counted */
-    SUPERVISE_MEMORY = 1u << 8,     /* what takes more memory is looked at */
 };
 
 /* Why a path is denied, as a violation says it. */

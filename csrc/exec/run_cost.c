@@ -1,6 +1,7 @@
 #include "exec/run_cost.h"
 
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -10,6 +11,10 @@
 
 /* Not more often than this, however little is left. */
 #define LOOK_AGAIN_NS UINT64_C(20000000)
+#define WATCH_AGAIN_NS UINT64_C(5000000)
+
+/* RLIMIT_DATA does not count them. */
+#define STACKS (UINT64_C(16) << 20)
 
 /* A status as a shell shows it, of a command that a signal ended, or that tells so of one of its own. */
 #define STATUS_OF(signal) (128 + (signal))
@@ -36,46 +41,100 @@ static uint64_t cpu_limit_ns(const struct run_cost *cost) {
     return seconds > UINT64_MAX / 2 / NS_PER_SECOND ? UINT64_MAX / 2 : seconds * NS_PER_SECOND;
 }
 
-static uint64_t cpu_used_ns(const struct run_cost *cost) {
-    struct run_usage usage;
-    if (cost->group.folder >= 0) {
-        struct group_usage group;
-        control_group_read(cost->group.folder, &group);
-        return group.cpu_us * 1000u;
-    }
-    if (cost->processes.procfs < 0 || run_processes_read(&cost->processes, &usage) != 0)
-        return 0;
-    return usage.cpu_ticks * (NS_PER_SECOND / CPU_TICKS_PER_SECOND);
+/* What the kernel does not hold by itself is looked at: the number of root's processes (kernel/fork.c:
+ * INIT_USER), and memory that takes the place of a reservation (MAP_FIXED), which RLIMIT_DATA does not see.
+ */
+static bool is_watched(const struct run_cost *cost) {
+    return cost->group.folder < 0 &&
+           (cost->limits.most[COST_PROCESSES] != 0 || cost->limits.most[COST_MEMORY] != 0);
 }
 
-/* When the rest can be used up at the earliest: all processors at once. */
+static uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* Processor time, and how many processes there are: pid 1 is not the command's. */
+static void read_usage(struct run_cost *cost, struct run_usage *usage, uint64_t *cpu_ns) {
+    struct group_usage group;
+    uint64_t began = now_ns();
+    *usage = (struct run_usage){0};
+    *cpu_ns = 0;
+    if (cost->group.folder >= 0) {
+        control_group_read(cost->group.folder, &group);
+        *cpu_ns = group.cpu_us * 1000u;
+    } else if (cost->processes.procfs >= 0 && run_processes_read(&cost->processes, usage) == 0) {
+        usage->tasks -= usage->tasks > 0;
+        *cpu_ns = usage->cpu_ticks * (NS_PER_SECOND / CPU_TICKS_PER_SECOND);
+        cost->data = usage->data > cost->data ? usage->data : cost->data;
+    }
+    cost->reading_ns = now_ns() - began;
+}
+
+/* When the rest of processor time can be used up at the earliest: all processors at once. */
 static uint64_t time_for(uint64_t left_ns) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t wait = left_ns / (processors > 0 ? (uint64_t)processors : 1u);
     return wait > LOOK_AGAIN_NS ? wait : LOOK_AGAIN_NS;
 }
 
-void run_cost_started(struct run_cost *cost, pid_t stage, uint64_t now) {
-    if (cost->limits.most[COST_CPU] == 0)
-        return;
-    if (cost->group.folder < 0)
-        run_processes_open(stage, &cost->processes);
-    cost->look_ns = now + time_for(cpu_limit_ns(cost));
+/* Until the next look, which takes a fiftieth of a processor at most. */
+static uint64_t time_until_look(const struct run_cost *cost, uint64_t cpu_left_ns) {
+    uint64_t wait = cost->limits.most[COST_CPU] != 0 ? time_for(cpu_left_ns) : UINT64_MAX / 2;
+    uint64_t watch = cost->reading_ns * 50u > WATCH_AGAIN_NS ? cost->reading_ns * 50u : WATCH_AGAIN_NS;
+    return is_watched(cost) && watch < wait ? watch : wait;
 }
 
-bool run_cost_look(struct run_cost *cost, uint64_t now) {
+int run_cost_started(struct run_cost *cost, pid_t stage, uint64_t now) {
+    if (cost->limits.most[COST_CPU] == 0 && !is_watched(cost))
+        return 0;
+    cost->look_ns = now + time_until_look(cost, cpu_limit_ns(cost));
+    return cost->group.folder >= 0 ? 0 : run_processes_open(stage, &cost->processes);
+}
+
+static bool is_over(struct run_cost *cost, enum cost_limit limit, uint64_t used, uint64_t slack) {
+    uint64_t most = cost->limits.most[limit];
+    bool over = most != 0 && used > slack && used - slack > most;
+    come_to(cost, limit, over);
+    return over;
+}
+
+int run_cost_look(struct run_cost *cost, uint64_t now) {
+    struct run_usage usage;
+    uint64_t used;
     if (cost->look_ns == 0 || cost->look_ns > now)
-        return false;
-    uint64_t limit = cpu_limit_ns(cost);
-    uint64_t used = cpu_used_ns(cost);
-    bool reached = used >= limit;
-    come_to(cost, COST_CPU, reached);
-    cost->look_ns = reached ? 0 : now + time_for(limit - used);
-    return reached;
+        return 0;
+    read_usage(cost, &usage, &used);
+    bool memory = is_over(cost, COST_MEMORY, usage.data, STACKS);
+    bool processes = is_over(cost, COST_PROCESSES, usage.tasks, 0);
+    /* There the next one is refused by the kernel, of which nobody else hears. */
+    come_to(cost, COST_PROCESSES, usage.tasks == cost->limits.most[COST_PROCESSES] && geteuid() != 0);
+    bool cpu = cost->limits.most[COST_CPU] != 0 && used >= cpu_limit_ns(cost);
+    come_to(cost, COST_CPU, cpu);
+    bool over = memory || processes || cpu;
+    cost->look_ns = over ? 0 : now + time_until_look(cost, cpu_limit_ns(cost) - used);
+    return memory || processes ? SIGKILL : cpu ? SIGXCPU : 0;
 }
 
 static uint64_t ns_of(struct timeval time) {
     return (uint64_t)time.tv_sec * NS_PER_SECOND + (uint64_t)time.tv_usec * 1000u;
+}
+
+/* Of itself: by its own exit, or by a signal that is for its own fault. */
+static bool has_failed(int status) {
+    static const int faults[] = {SIGABRT, SIGSEGV, SIGBUS, SIGTRAP, SIGILL};
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        if (status == STATUS_OF(faults[i]))
+            return true;
+    return status > 0 && status < STATUS_OF(0);
+}
+
+/* Nobody hears of a refusal of the kernel's: a run that failed when little was left has come to it. */
+static bool has_come_to_memory(const struct run_cost *cost, int status, const struct rusage *usage) {
+    uint64_t most = cost->limits.most[COST_MEMORY];
+    uint64_t resident = (uint64_t)usage->ru_maxrss << 10;
+    return has_failed(status) && (resident > cost->data ? resident : cost->data) >= most - most / 16;
 }
 
 uint32_t run_cost_finish(struct run_cost *cost, int status, const struct rusage *usage) {
@@ -88,6 +147,7 @@ uint32_t run_cost_finish(struct run_cost *cost, int status, const struct rusage 
         come_to(cost, COST_MEMORY, group.out_of_memory);
         come_to(cost, COST_PROCESSES, group.out_of_pids);
     }
+    come_to(cost, COST_MEMORY, has_come_to_memory(cost, status, usage));
     come_to(cost, COST_CPU, used >= cpu_limit_ns(cost) || status == STATUS_OF(SIGXCPU));
     come_to(cost, COST_FILE, status == STATUS_OF(SIGXFSZ));
     return cost->reached;

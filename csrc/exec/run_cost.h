@@ -15,8 +15,10 @@ struct run_cost {
     struct cost_limits limits;
     struct control_group group;
     struct run_processes processes;
-    uint64_t look_ns; /* when its processor time is looked at next; 0: never */
-    uint32_t reached; /* ENDED_AT_LIMIT of each */
+    uint64_t look_ns;    /* when it is looked at next; 0: never */
+    uint64_t reading_ns; /* how long the last look took */
+    uint64_t data;       /* bytes of its own that a process had at most when looked at */
+    uint32_t reached;    /* ENDED_AT_LIMIT of each */
 };
 
 /* Nothing is limited, or not yet. */
@@ -29,11 +31,12 @@ struct run_cost {
  */
 int run_cost_begin(struct run_cost *cost, const struct payload *payload, int *door);
 
-/* The run has begun; stage: its pid 1. */
-void run_cost_started(struct run_cost *cost, pid_t stage, uint64_t now);
+/* The run has begun; stage: its pid 1. 0, or -1 with errno: its processes cannot be seen. */
+int run_cost_started(struct run_cost *cost, pid_t stage, uint64_t now);
 
-/* Looks where that is due at the time now. True: the processor time is used up. */
-bool run_cost_look(struct run_cost *cost, uint64_t now);
+/* Looks where that is due at the time now. 0, or the signal that is to end the run: SIGXCPU where its
+ * processor time is used up, SIGKILL where it has more than it may. */
+int run_cost_look(struct run_cost *cost, uint64_t now);
 
 /*
  * It is all over: status is the command's as a shell shows it, usage that of bwrap and all that was waited

@@ -4,6 +4,7 @@
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "exec/payload.h"
@@ -159,7 +160,29 @@ static void emit_tail(struct program *program) {
     emit_return(program, SECCOMP_RET_ALLOW);
 }
 
-size_t seccomp_filter_build(unsigned supervision, struct sock_filter *out, size_t capacity) {
+/* Private writable mappings (mmap(2)) that alone are larger than that. No others: a signal interrupts a call
+ * that waits for its answer, and no program expects that of mmap. */
+static void emit_memory(struct program *program, uint64_t most) {
+    size_t jump = program->length;
+    emit_jump(program, BPF_JEQ, __NR_mmap, 0, 0);
+    emit_load(program, low_half(2));
+    emit_jump(program, BPF_JSET, PROT_WRITE, 1, 0);
+    emit_return(program, SECCOMP_RET_ALLOW);
+    emit_load(program, low_half(3));
+    emit(program, BPF_ALU | BPF_AND | BPF_K, 0, 0, MAP_TYPE);
+    emit_jump(program, BPF_JEQ, MAP_PRIVATE, 1, 0);
+    emit_return(program, SECCOMP_RET_ALLOW);
+    emit_load(program, high_half(1));
+    emit_jump(program, BPF_JGT, (uint32_t)(most >> 32), 3, 0);
+    emit_jump(program, BPF_JEQ, (uint32_t)(most >> 32), 0, 3);
+    emit_load(program, low_half(1));
+    emit_jump(program, BPF_JGT, (uint32_t)most, 0, 1);
+    emit_return(program, SECCOMP_RET_USER_NOTIF);
+    emit_return(program, SECCOMP_RET_ALLOW);
+    set_jump(program, jump);
+}
+
+size_t seccomp_filter_build(unsigned supervision, uint64_t memory, struct sock_filter *out, size_t capacity) {
     if (OWN_ARCHITECTURE == 0)
         return 0;
     struct program program = {.out = out, .capacity = capacity};
@@ -170,14 +193,16 @@ size_t seccomp_filter_build(unsigned supervision, struct sock_filter *out, size_
             count++;
         emit_call(&program, &seccomp_table[i], count, supervision);
     }
+    if (memory != 0 && (supervision & SUPERVISE_FILTER) != 0)
+        emit_memory(&program, memory);
     emit_tail(&program);
     return program.broken || program.length > capacity ? 0 : program.length;
 }
 
-int seccomp_filter_install(unsigned supervision, int *listener) {
+int seccomp_filter_install(unsigned supervision, uint64_t memory, int *listener) {
     *listener = -1;
     struct sock_filter code[SECCOMP_FILTER_MAX];
-    size_t length = seccomp_filter_build(supervision, code, SECCOMP_FILTER_MAX);
+    size_t length = seccomp_filter_build(supervision, memory, code, SECCOMP_FILTER_MAX);
     if (length == 0)
         return ENOSYS;
     bool supervised = (supervision & SUPERVISE_FILTER) != 0;

@@ -8,13 +8,15 @@
 
 #include <linux/filter.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Which of the notified calls are: enum supervision of payload.h, without SUPERVISE_FILTER none of them. */
 
 #define SECCOMP_FILTER_MAX 1024 /* instructions */
 
-/* Builds the program; its length in instructions, 0 where it does not fit. Pure. */
-size_t seccomp_filter_build(unsigned supervision, struct sock_filter *out, size_t capacity);
+/* Builds the program; its length in instructions, 0 where it does not fit. Pure. memory: RLIMIT_DATA, 0 where
+ * there is none; a mapping that the kernel will refuse for it is notified, so that it is told. */
+size_t seccomp_filter_build(unsigned supervision, uint64_t memory, struct sock_filter *out, size_t capacity);
 
 /*
  * Puts the filter on the calling thread for good, and on all it starts (seccomp(2); no_new_privs must be
@@ -25,6 +27,6 @@ size_t seccomp_filter_build(unsigned supervision, struct sock_filter *out, size_
  * *listener is -1, as it is after a failure.
  */
 #define SUPERVISE_STATIC_ONLY 0u
-int seccomp_filter_install(unsigned supervision, int *listener);
+int seccomp_filter_install(unsigned supervision, uint64_t memory, int *listener);
 
 #endif

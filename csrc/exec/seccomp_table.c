@@ -8,7 +8,6 @@
 #include <linux/netlink.h>
 #include <linux/sched.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "exec/payload.h"
@@ -30,13 +29,6 @@
 #define OCFS2_IOC_REFLINK _IOW('o', 4, uint64_t[3])             /* fs/ocfs2/ocfs2_ioctl.h */
 #define BCH_IOCTL_SUBVOLUME_CREATE _IOW(0xbc, 16, uint64_t[4])  /* fs/bcachefs/bcachefs_ioctl.h, Linux 6.7 */
 #define BCH_IOCTL_SUBVOLUME_DESTROY _IOW(0xbc, 17, uint64_t[4]) /* the same */
-
-/* Sizes from 128 KiB on: what the heaps of C libraries and run-times grow by. */
-#define LARGE (~((UINT32_C(128) << 10) - 1))
-
-#ifndef MAP_FIXED_NOREPLACE /* Linux 4.17 */
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
 
 #ifndef BTRFS_IOC_SNAP_DESTROY_V2 /* Linux 5.7 */
 #define BTRFS_IOC_SNAP_DESTROY_V2 _IOW(BTRFS_IOCTL_MAGIC, 63, struct btrfs_ioctl_vol_args_v2)
@@ -91,16 +83,7 @@ const struct seccomp_rule seccomp_table[] = {
     {__NR_socketpair, IS(0, AF_INET6), ALLOW},
     {__NR_socketpair, IS_NOT(0, AF_NETLINK), REFUSE(EAFNOSUPPORT)},
     {__NR_socketpair, IS_NOT(2, NETLINK_ROUTE), REFUSE(EPROTONOSUPPORT)},
-    {__NR_mmap, HAS(3, MAP_FIXED | MAP_FIXED_NOREPLACE), NOTIFY(SUPERVISE_MEMORY)},
-    {__NR_mmap, HAS(1, LARGE), NOTIFY(SUPERVISE_MEMORY)},
-    {__NR_mprotect, HAS(1, LARGE), NOTIFY(SUPERVISE_MEMORY)},
-    {__NR_mremap, HAS(2, LARGE), NOTIFY(SUPERVISE_MEMORY)},
     {__NR_clone, HAS(0, CLONE_NEWUSER), REFUSE(EPERM)},
-    {__NR_clone, ALWAYS, NOTIFY(SUPERVISE_PROCESSES)},
-#ifdef __x86_64__
-    {__NR_fork, ALWAYS, NOTIFY(SUPERVISE_PROCESSES)},
-    {__NR_vfork, ALWAYS, NOTIFY(SUPERVISE_PROCESSES)},
-#endif
     {__NR_unshare, HAS(0, CLONE_NEWUSER), REFUSE(EPERM)},
 
     /* Where a socket leads to. Also the calls whose address lies in memory. */

@@ -130,7 +130,8 @@ static int take_stdio(void) {
  */
 static bool enter_supervision(const struct payload *payload) {
     char text[AGENT_TEXT_MAX - 64];
-    enum supervision_result result = supervision_enter(payload->supervision, text, sizeof text);
+    enum supervision_result result =
+        supervision_enter(payload->supervision, payload->cost.most[COST_MEMORY], text, sizeof text);
     if (result == SUPERVISION_HOLDS)
         return true;
     if ((payload->supervision & SUPERVISE_OPTIONAL) == 0) {

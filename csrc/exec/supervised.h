@@ -13,7 +13,6 @@
 #include "exec/payload.h"
 
 struct port_table;
-struct process_count;
 struct report;
 struct rules;
 struct umask_cache;
@@ -49,7 +48,6 @@ struct supervisor {
     struct report *report;
     struct umask_cache *umasks;
     struct waiting_calls *waiting;
-    struct process_count *processes; /* NULL: they are not counted */
     struct rules *rules;             /* NULL: there are none */
     struct run_network network;
     struct passing passing;

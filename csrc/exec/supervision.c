@@ -19,7 +19,7 @@
 static enum supervision_result only_static(char *text, size_t text_size) {
     int none = -1;
     size_t length = strlen(text);
-    int errnum = seccomp_filter_install(SUPERVISE_STATIC_ONLY, &none);
+    int errnum = seccomp_filter_install(SUPERVISE_STATIC_ONLY, 0, &none);
     if (errnum == 0)
         return SUPERVISION_UNSUPERVISED;
     snprintf(text + length, text_size - length, "%sseccomp: %s", length > 0 ? "; " : "", strerror(errnum));
@@ -42,7 +42,8 @@ static int hand_over(int listener, int unix_diag, bool landlocked) {
     return got == (ssize_t)sizeof ready ? ready.status : EPIPE;
 }
 
-enum supervision_result supervision_enter(unsigned supervision, char *text, size_t text_size) {
+enum supervision_result supervision_enter(unsigned supervision, uint64_t memory, char *text,
+                                          size_t text_size) {
     cleanup_fd int listener = -1;
     text[0] = '\0';
     if (supervision & SUPERVISE_UNFILTERED)
@@ -59,7 +60,7 @@ enum supervision_result supervision_enter(unsigned supervision, char *text, size
     bool landlocked = (supervision & SUPERVISE_PATHS) != 0 && landlock_enter() == 0;
     /* Before the filter, which refuses its family. */
     cleanup_fd int unix_diag = unix_diag_open();
-    int errnum = seccomp_filter_install(supervision, &listener);
+    int errnum = seccomp_filter_install(supervision, memory, &listener);
     if (errnum != 0) {
         snprintf(text, text_size, "seccomp notifications: %s", strerror(errnum));
         return only_static(text, text_size);

@@ -24,7 +24,6 @@
 #include "exec/capabilities.h"
 #include "exec/passfd.h"
 #include "exec/passing.h"
-#include "exec/process_count.h"
 #include "exec/report.h"
 #include "exec/rules.h"
 #include "exec/settle.h"
@@ -234,10 +233,6 @@ static int serve(const struct supervisor *supervisor, pid_t agent) {
 static int supervise(struct supervisor *supervisor, const struct supervisor_hello *hello, pid_t stage,
                      const struct supervisor_start *start, pid_t agent) {
     int errnum = take_run(supervisor, stage, hello);
-    const uint64_t processes = supervisor->payload->cost.most[COST_PROCESSES];
-    if (errnum == 0 && processes != 0 &&
-        (supervisor->processes = process_count_new(stage, processes)) == NULL)
-        errnum = errno;
     /* Each thread gets a umask of its own, the caller's for the time of a call: whether that is allowed here.
      */
     if (errnum == 0 && unshare(CLONE_FS) != 0)

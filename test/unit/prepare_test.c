@@ -107,13 +107,10 @@ static void supervision(void) {
                    "nor credentials that are not");
     supervision_is(&on, ALL, "cat ~/.aws/config", ALL, "credentials that are there count");
     supervision_is(&on, ALL, "cat clouds/config", ALL, "by the name that a link leads to as well");
-    struct options counted = {.monitor_violations = true, .limits.most[COST_PROCESSES] = 9};
-    struct options measured = {.monitor_violations = true, .limits.most[COST_MEMORY] = 1 << 30};
-    supervision_is(&counted, ALL, "true", SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_PROCESSES,
-                   "processes are counted where their number is limited");
-    supervision_is(&measured, ALL, "true", SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_MEMORY,
-                   "memory is looked at where it is limited");
-    supervision_is(&counted, SUPERVISE_PATHS & 0u, "true", 0, "nothing is, where there is nobody who could");
+    struct options limited = {.monitor_violations = true,
+                              .limits.most = {[COST_MEMORY] = 1 << 30, [COST_PROCESSES] = 9}};
+    supervision_is(&limited, ALL, "true", SUPERVISE_FILTER | SUPERVISE_PATHS,
+                   "no limit takes a notification, which a signal would interrupt");
     supervision_is(&reads, ALL, "true", ALL, "all reads are seen where that is asked for");
     supervision_is(&blind, ALL, "true", SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_QUIETLY,
                    "but not where nobody wants to know");

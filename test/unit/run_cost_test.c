@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,19 +41,75 @@ static void looks(void) {
     ok(!run_cost_look(&cost, first) && cost.look_ns > first && cost.look_ns <= first + 6 * SECOND,
        "with some left there is another, sooner");
     put(cost.group.folder, "cpu.stat", "usage_usec 9999999\n");
-    ok(!run_cost_look(&cost, cost.look_ns) && cost.look_ns > first, "with a microsecond left, too");
+    ok(run_cost_look(&cost, cost.look_ns) == 0 && cost.look_ns > first, "with a microsecond left, too");
     put(cost.group.folder, "cpu.stat", "usage_usec 10000000\n");
-    ok(run_cost_look(&cost, cost.look_ns) && cost.look_ns == 0,
+    ok(run_cost_look(&cost, cost.look_ns) == SIGXCPU && cost.look_ns == 0,
        "with nothing left it is over, and looked at no more");
     const struct rusage none = {.ru_maxrss = 0};
     is_int(run_cost_finish(&cost, 0, &none), ENDED_AT_LIMIT(COST_CPU), "which is told at the end");
     run_cost_clear(&cost);
 
-    struct run_cost endless = cost_of(UINT64_C(9007199254740991));
+    struct run_cost endless = RUN_COST_NONE;
+    endless.limits = (struct cost_limits){.most = {[COST_CPU] = UINT64_C(9007199254740991)}};
     run_cost_started(&endless, getpid(), SECOND);
     ok(endless.processes.procfs >= 0 && endless.look_ns > SECOND, "the greatest limit overflows nothing");
     ok(!run_cost_look(&endless, endless.look_ns), "nor does a look at it");
     run_cost_clear(&endless);
+}
+
+/* Of this process: it has one thread, and a megabyte. */
+static int look_at_this(struct run_cost *cost) {
+    const struct rusage none = {.ru_maxrss = 0};
+    int ending = 0;
+    run_cost_started(cost, getpid(), SECOND);
+    /* Pid 1 of a run is not counted; here there are at least this process and its parent. */
+    if (cost->look_ns != 0 && cost->processes.procfs >= 0)
+        ending = run_cost_look(cost, cost->look_ns);
+    cost->reached = run_cost_finish(cost, 0, &none);
+    run_processes_close(&cost->processes);
+    return ending;
+}
+
+static void watches(void) {
+    struct run_cost few = RUN_COST_NONE;
+    few.limits.most[COST_MEMORY] = UINT64_C(1) << 50;
+    few.limits.most[COST_PROCESSES] = 1 << 22;
+    is_int(look_at_this(&few), 0, "what has less than it may goes on");
+    is_int(few.reached, 0, "and nothing is told");
+    few.limits.most[COST_PROCESSES] = 1;
+    is_int(look_at_this(&few), SIGKILL, "with more processes it is ended");
+    is_int(few.reached, ENDED_AT_LIMIT(COST_PROCESSES), "which is told");
+
+    struct run_cost large = RUN_COST_NONE;
+    const size_t size = (size_t)64 << 20;
+    large.limits.most[COST_MEMORY] = 8 << 20;
+    large.limits.most[COST_PROCESSES] = 1 << 22;
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ok(memory != MAP_FAILED, "memory is there");
+    is_int(look_at_this(&large), SIGKILL, "with a process that has more memory it is ended");
+    is_int(large.reached, ENDED_AT_LIMIT(COST_MEMORY), "which is told, too");
+    munmap(memory, size);
+    large.look_ns = 0;
+    large.group.folder = open(scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    is_int(run_cost_started(&large, getpid(), SECOND), 0, "a cgroup");
+    ok(large.look_ns == 0, "is the kernel's to watch");
+    run_cost_clear(&large);
+}
+
+static void failures(void) {
+    struct run_cost cost = RUN_COST_NONE;
+    const uint64_t most = UINT64_C(160) << 20;
+    const struct rusage full = {.ru_maxrss = 150 << 10};
+    const struct rusage roomy = {.ru_maxrss = (150 << 10) - 1};
+    cost.limits.most[COST_MEMORY] = most;
+    is_int(run_cost_finish(&cost, 0, &full), 0, "nearly all memory is no failure");
+    is_int(run_cost_finish(&cost, 128 + SIGKILL, &full), 0, "nor is being killed");
+    is_int(run_cost_finish(&cost, 1, &roomy), 0, "a failure with some left is another");
+    is_int(run_cost_finish(&cost, 1, &full), ENDED_AT_LIMIT(COST_MEMORY), "with little left it is told");
+    cost.reached = 0;
+    cost.data = most;
+    is_int(run_cost_finish(&cost, 128 + SIGABRT, &roomy), ENDED_AT_LIMIT(COST_MEMORY),
+           "as when a process had little left that it had not touched");
 }
 
 static void ends(void) {
@@ -124,6 +181,8 @@ int main(void) {
         return 1;
     begins();
     looks();
+    watches();
+    failures();
     ends();
     processes();
     char command[128];

@@ -32,9 +32,10 @@ enum {
     PATHS = -SUPERVISE_PATHS,
     READS = -SUPERVISE_READS,
     LISTENS = -SUPERVISE_LISTENS,
-    PROCESSES = -SUPERVISE_PROCESSES,
-    MEMORY = -SUPERVISE_MEMORY,
 };
+
+/* Of the filters that are tried. */
+#define MEMORY_LIMIT ((UINT64_C(1) << 32) + 4096)
 
 struct attempt {
     long number;
@@ -87,7 +88,8 @@ static void make_attempts(const struct attempts *attempts, unsigned supervision,
                           struct shared *shared) {
     int listener = -1;
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    shared->failure = install_below(below) != 0 ? errno : seccomp_filter_install(supervision, &listener);
+    shared->failure =
+        install_below(below) != 0 ? errno : seccomp_filter_install(supervision, MEMORY_LIMIT, &listener);
     __atomic_store_n(&shared->listener, listener, __ATOMIC_RELEASE);
     for (size_t i = 0; shared->failure == 0 && i < attempts->count; i++) {
         const struct attempt *call = &attempts->list[i];

@@ -89,14 +89,7 @@ static bool expected_by_argument(long number, bool ones, int *expected) {
         {SYS_sendto, ALLOWED, SOCKETS},
         {SYS_socket, EAFNOSUPPORT, EAFNOSUPPORT},
         {SYS_socketpair, EAFNOSUPPORT, EAFNOSUPPORT},
-        {SYS_clone, PROCESSES, EPERM},
-#ifdef __x86_64__
-        {SYS_fork, PROCESSES, PROCESSES},
-        {SYS_vfork, PROCESSES, PROCESSES},
-#endif
-        {SYS_mmap, ALLOWED, MEMORY},
-        {SYS_mprotect, ALLOWED, MEMORY},
-        {SYS_mremap, ALLOWED, MEMORY},
+        {SYS_clone, ALLOWED, EPERM},
         {SYS_unshare, ALLOWED, EPERM},
         {SYS_ioctl, ALLOWED, ALLOWED},
     };
@@ -247,8 +240,7 @@ static void namespaces(struct attempts *attempts) {
         {HIGH(CLONE_NEWUSER), ALLOWED},                   /* and does not look there */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        add(attempts, cases[i].expected == ALLOWED ? PROCESSES : cases[i].expected, SYS_clone, cases[i].flags,
-            0, 0, 0, 0, 0);
+        add(attempts, cases[i].expected, SYS_clone, cases[i].flags, 0, 0, 0, 0, 0);
         add(attempts, cases[i].expected, SYS_unshare, cases[i].flags, 0, 0, 0, 0, 0);
     }
 }
@@ -268,18 +260,29 @@ static void families(struct attempts *attempts, long number) {
     }
 }
 
-/* What is large enough for a heap, and whatever takes the place of something else. */
+/* Mappings that are larger than all memory that a process may have; it may reserve, share and read more. */
 static void memory(struct attempts *attempts) {
-    const uint64_t most = (128 << 10) - 1;
-    add(attempts, ALLOWED, SYS_mmap, 0, most, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
-    add(attempts, MEMORY, SYS_mmap, 0, most + 1, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
-    add(attempts, MEMORY, SYS_mmap, 4096, 1, 0, MAP_PRIVATE | MAP_FIXED, UINT64_MAX, 0);
-    add(attempts, MEMORY, SYS_mmap, 4096, 1, 0, MAP_PRIVATE | 0x100000 /* MAP_FIXED_NOREPLACE */, UINT64_MAX,
-        0);
-    add(attempts, ALLOWED, SYS_mprotect, 4096, most, PROT_WRITE, 0, 0, 0);
-    add(attempts, MEMORY, SYS_mprotect, 4096, most + 1, PROT_WRITE, 0, 0, 0);
-    add(attempts, ALLOWED, SYS_mremap, 4096, most + 1, most, 0, 0, 0);
-    add(attempts, MEMORY, SYS_mremap, 4096, 4096, most + 1, 0, 0, 0);
+    static const struct {
+        uint64_t size;
+        uint64_t protection;
+        uint64_t flags;
+        int expected;
+    } cases[] = {
+        {MEMORY_LIMIT, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, ALLOWED},
+        {MEMORY_LIMIT + 1, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, SOCKETS},
+        {MEMORY_LIMIT + 1, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, SOCKETS},
+        {MEMORY_LIMIT + 1, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, ALLOWED},
+        {MEMORY_LIMIT + 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, ALLOWED},
+        {MEMORY_LIMIT + 1, PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, ALLOWED},
+        {MEMORY_LIMIT + 1, PROT_WRITE, MAP_SHARED_VALIDATE, ALLOWED},
+        /* Below in the upper half, beyond in the lower one; and the other way round. */
+        {UINT32_MAX, PROT_WRITE, MAP_PRIVATE, ALLOWED},
+        {(MEMORY_LIMIT & ~(uint64_t)UINT32_MAX) + HIGH(1), PROT_WRITE, MAP_PRIVATE, SOCKETS},
+        {UINT64_MAX, PROT_WRITE, MAP_PRIVATE, SOCKETS},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        add(attempts, cases[i].expected, SYS_mmap, 0, cases[i].size, cases[i].protection, cases[i].flags,
+            UINT64_MAX, 0);
 }
 
 static void arguments(struct attempts *attempts) {
@@ -308,9 +311,6 @@ static void decisions(struct shared *shared) {
         SUPERVISE_FILTER | SUPERVISE_READS,
         SUPERVISE_FILTER | SUPERVISE_LISTENS,
         SUPERVISE_PATHS | SUPERVISE_LISTENS,
-        SUPERVISE_FILTER | SUPERVISE_PROCESSES,
-        SUPERVISE_FILTER | SUPERVISE_MEMORY,
-        SUPERVISE_PROCESSES | SUPERVISE_MEMORY,
         SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_READS | SUPERVISE_OPTIONAL,
     };
     static struct attempts attempts;
@@ -332,7 +332,7 @@ static pid_t fork_filtered(unsigned supervision, struct shared *shared) {
         return child;
     int listener;
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    int failure = seccomp_filter_install(supervision, &listener);
+    int failure = seccomp_filter_install(supervision, 0, &listener);
     __atomic_store_n(&shared->listener, listener, __ATOMIC_RELEASE);
     if (failure != 0)
         _exit(99);
@@ -423,24 +423,23 @@ static void listeners(struct shared *shared) {
     if (child == 0) {
         int second = 7;
         bool closes = fcntl(shared->listener, F_GETFD) == FD_CLOEXEC;
-        bool busy = seccomp_filter_install(SUPERVISE_FILTER, &second) == EBUSY && second == -1;
+        bool busy = seccomp_filter_install(SUPERVISE_FILTER, 0, &second) == EBUSY && second == -1;
         bool nothing = syscall(SYS_umask, 022) >= 0 && prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER;
-        bool static_only = seccomp_filter_install(SUPERVISE_STATIC_ONLY, &second) == 0 && second == -1;
+        bool static_only = seccomp_filter_install(SUPERVISE_STATIC_ONLY, 0, &second) == 0 && second == -1;
         _exit((closes ? 0 : 1) | (busy ? 0 : 2) | (nothing ? 0 : 4) | (static_only ? 0 : 8));
     }
     is_int(status_of(child), 0, "a listener is closed by exec, and there is one; filters without go on top");
 }
 
 static void sizes(void) {
-    static const unsigned all = SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_READS | SUPERVISE_LISTENS |
-                                SUPERVISE_PROCESSES | SUPERVISE_MEMORY;
+    static const unsigned all = SUPERVISE_FILTER | SUPERVISE_PATHS | SUPERVISE_READS | SUPERVISE_LISTENS;
     struct sock_filter whole[SECCOMP_FILTER_MAX];
-    size_t length = seccomp_filter_build(all, whole, SECCOMP_FILTER_MAX);
+    size_t length = seccomp_filter_build(all, MEMORY_LIMIT, whole, SECCOMP_FILTER_MAX);
     ok(length > 100 && length <= SECCOMP_FILTER_MAX, "the whole filter fits: %zu instructions", length);
     for (size_t capacity = 0; capacity <= length; capacity += capacity < length - 1 ? length - 1 : 1) {
         /* Of its own, so that a write beyond the end is seen. */
         struct sock_filter *out = malloc(capacity * sizeof *out + 1);
-        size_t got = seccomp_filter_build(all, out, capacity);
+        size_t got = seccomp_filter_build(all, MEMORY_LIMIT, out, capacity);
         ok(got == (capacity < length ? 0 : length) &&
                (got == 0 || memcmp(out, whole, got * sizeof *out) == 0),
            "with room for %zu instructions it has %zu", capacity, got);

@@ -70,7 +70,7 @@ static inline void supervised_enter(int to_parent, int from_parent) {
     hello.unix_diag = unix_diag_open();
     if (capabilities_keep(CAPABILITIES_NONE) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         supervised_fail("rights");
-    errno = seccomp_filter_install(supervised.filter, &hello.listener);
+    errno = seccomp_filter_install(supervised.filter, 0, &hello.listener);
     if (errno != 0 || write(to_parent, &hello, sizeof hello) < 0 || read(from_parent, &go, 1) != 1)
         supervised_fail("filter");
     close(hello.listener);

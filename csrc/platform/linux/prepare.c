@@ -144,11 +144,6 @@ static bool denies_reading_by_pattern(const struct fs_rules *rules) {
     return false;
 }
 
-static uint32_t supervision_of_cost(const struct cost_limits *limits) {
-    return (limits->most[COST_PROCESSES] != 0 ? SUPERVISE_PROCESSES : 0u) |
-           (limits->most[COST_MEMORY] != 0 ? SUPERVISE_MEMORY : 0u);
-}
-
 /*
  * Opens for reading are looked at where that was asked for, and where the command names a file that it may
  * not read: then the report is the kernel's answer, and no guess from what the command says on its stderr.
@@ -166,8 +161,7 @@ static uint32_t choose_supervision(const struct prepare_request *request, const 
     /* Who is allowed to be talked to may hand over sockets of the host's network (socket_network.h). */
     bool listens =
         (follows || options->network.allow_unix_sockets.count > 0) && (supervision & SUPERVISE_FILTER) != 0;
-    return supervision | (quiet ? SUPERVISE_QUIETLY : 0u) | (listens ? SUPERVISE_LISTENS : 0u) |
-           ((supervision & SUPERVISE_FILTER) != 0 ? supervision_of_cost(&options->limits) : 0u);
+    return supervision | (quiet ? SUPERVISE_QUIETLY : 0u) | (listens ? SUPERVISE_LISTENS : 0u);
 }
 
 /* The process's umask without setting it: umask(2) can only be read by writing, which other threads would

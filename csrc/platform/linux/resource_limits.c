@@ -20,7 +20,9 @@ static const struct {
     {RLIMIT_FSIZE, COST_FILE, 0, 0},  {RLIMIT_NOFILE, COST_OPEN_FILES, 0, 0},
 };
 
-bool resource_limits_count_processes(void) {
+/* Whether the kernel counts a user's processes for each user namespace, and so those of a run alone
+ * (Linux 5.14). */
+static bool counts_processes(void) {
     struct utsname name;
     if (uname(&name) != 0)
         return false;
@@ -38,7 +40,7 @@ static void lower(struct payload_limit *limit, const struct cost_limits *cost) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         uint64_t most = cost->most[rows[i].limit];
         if (rows[i].resource != (int)limit->resource || most == 0 ||
-            (rows[i].limit == COST_PROCESSES && !resource_limits_count_processes()))
+            (rows[i].limit == COST_PROCESSES && !counts_processes()))
             continue;
         limit->soft = lower_of(limit->soft, most + rows[i].more);
         limit->hard = lower_of(limit->hard, most + rows[i].more + rows[i].until_hard);

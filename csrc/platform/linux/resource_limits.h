@@ -7,8 +7,4 @@
 /* This process's own, as far as a command gets them, lowered to what payload->cost allows. */
 void resource_limits_fill(struct payload *payload);
 
-/* Whether the kernel counts a user's processes for each user namespace, and so those of a run alone
- * (Linux 5.14). */
-bool resource_limits_count_processes(void);
-
 #endif
