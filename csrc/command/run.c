@@ -79,7 +79,7 @@ void run_set_next(struct run *run, struct run *next) {
     run->next = next;
 }
 
-static void close_command_ends(struct run *run) {
+void run_close_command_ends(struct run *run) {
     for (size_t i = 0; i < 1 + RUN_STREAMS; i++)
         close_fd(&run->command_fds[i]);
     close_fd(&run->command_events_fd);
@@ -94,7 +94,7 @@ static void free_when_closed(struct run *run) {
     close_fd(&run->payload);
     close_fd(&run->stdin_fd);
     close_fd(&run->events_fd);
-    close_command_ends(run);
+    run_close_command_ends(run);
     for (size_t i = 0; i < RUN_STREAMS; i++) {
         close_fd(&run->streams[i].fd);
         capture_clear(&run->streams[i].capture);
@@ -147,13 +147,6 @@ static void leave_network(struct run *run) {
         return;
     run->in_network = false;
     session_network_run_ended(run->session, run->id);
-}
-
-static void enter_network(struct run *run) {
-    if (run->in_network || run->request.argv.count == 0)
-        return;
-    run->in_network = true;
-    session_network_run_started(run->session, run->id);
 }
 
 bool run_note(struct run *run, const struct violation *violation) {
@@ -236,21 +229,20 @@ void run_fail(struct run *run, const struct error *err) {
     fail(run, err, false);
 }
 
-static void fail_errno(struct run *run, int errnum, const char *what) {
+void run_fail_errno(struct run *run, int errnum, const char *what) {
     struct error err;
     error_set(&err, ERROR_HOST, errnum, "%s", what);
     run_fail(run, &err);
 }
 
-/* Stopped before anything was started: as an abort that came before the call, or a timeout of 0. */
-static void finish_unstarted(struct run *run, bool timed_out) {
+void run_finish_unstarted(struct run *run, bool timed_out) {
     struct capture none[RUN_STREAMS] = {0};
     struct run_result result = {.timed_out = timed_out, .streams = none, .warnings = warnings_of(run)};
     finish(run, &result);
 }
 
 static void on_deadline(uv_timer_t *timer) {
-    finish_unstarted(timer->data, true);
+    run_finish_unstarted(timer->data, true);
 }
 
 static void start_timer(struct run *run, uv_timer_t *timer, bool *watched, uint64_t ms,
@@ -349,7 +341,7 @@ static void on_prepared(uv_work_t *work, int status) {
     }
     unwatch_handle((uv_handle_t *)&run->deadline_watch, &run->deadline_watched);
     if (session_failure(run->session) != NULL) {
-        fail_errno(run, 0, session_failure(run->session));
+        run_fail_errno(run, 0, session_failure(run->session));
         return;
     }
     if (run->prepare_error.kind != ERROR_NONE) {
@@ -358,7 +350,7 @@ static void on_prepared(uv_work_t *work, int status) {
     }
     int failed = watch_streams(run);
     if (failed != 0) {
-        fail_errno(run, -failed, "cannot watch a command's pipes");
+        run_fail_errno(run, -failed, "cannot watch a command's pipes");
         return;
     }
     run->state = RUN_WAITING;
@@ -372,90 +364,6 @@ void run_prepare(struct run *run) {
     if (run->deadline_ns != 0)
         watch_deadline(run);
     uv_queue_work(run->session->loop, &run->preparing, run_prepare_work, on_prepared);
-}
-
-static int or_null(const struct run *run, int fd) {
-    return fd >= 0 ? fd : run->session->null_fd;
-}
-
-/* False: the socket is full. */
-static bool send_signals(struct run *run) {
-    for (int number = 1; run->signals_unsent != 0 && number <= 64; number++) {
-        const uint64_t bit = (uint64_t)1 << (number - 1);
-        struct agent_request request = {
-            .version = WIRE_VERSION, .type = AGENT_SIGNAL, .run = run->id, .signal = number};
-        if ((run->signals_unsent & bit) == 0)
-            continue;
-        if (agent_send(&run->session->agent, &request, NULL) == -EAGAIN)
-            return false;
-        run->signals_unsent &= ~bit;
-    }
-    return true;
-}
-
-/* False: the socket is full. */
-static bool send_start(struct run *run) {
-    const struct bwrap_features *features = &run->session->features;
-    const int fds[START_FD_COUNT] = {
-        [START_FD_PAYLOAD] = run->payload,
-        [START_FD_STDIN] = or_null(run, run->command_fds[0]),
-        [START_FD_STDOUT] = or_null(run, run->command_fds[1 + RUN_STDOUT]),
-        [START_FD_STDERR] = or_null(run, run->command_fds[1 + RUN_STDERR]),
-        [START_FD_EVENTS] = or_null(run, run->command_events_fd),
-    };
-    struct agent_request request = {.version = WIRE_VERSION,
-                                    .type = AGENT_START,
-                                    .run = run->id,
-                                    .deadline_ns = run->deadline_ns,
-                                    .grace_ms = run->request.grace_ms,
-                                    .flags = (features->session_network ? START_SESSION : 0u) |
-                                             (features->mounted_before ? START_MOUNT_PLAN : 0u) |
-                                             (run->request.foreground ? START_FOREGROUND : 0u) |
-                                             (session_is_supervised(run->session) ? START_SUPERVISED : 0u)};
-    enter_network(run);
-    int failed = agent_send(&run->session->agent, &request, fds);
-    if (failed == -EAGAIN)
-        return false;
-    run->state = RUN_RUNNING;
-    close_fd(&run->payload);
-    close_command_ends(run);
-    if (failed == -ETOOMANYREFS)
-        fail_errno(run, -failed, "cannot pass descriptors to the agent (descriptors in flight of this user)");
-    else if (failed != 0)
-        fail_errno(run, -failed, "cannot reach the agent");
-    return failed != 0 || send_signals(run);
-}
-
-bool run_flush(struct run *run) {
-    /* The run may be gone after this. A stop of one that waits has ended it already, so there is none to
-     * send. */
-    if (run->state == RUN_WAITING)
-        return send_start(run);
-    if (run->state == RUN_RUNNING && !send_signals(run))
-        return false;
-    if (run->state == RUN_RUNNING && run->stop_unsent) {
-        struct agent_request request = {.version = WIRE_VERSION, .type = AGENT_STOP, .run = run->id};
-        run->stop_unsent = agent_send(&run->session->agent, &request, NULL) == -EAGAIN;
-    }
-    return run->state != RUN_RUNNING || !run->stop_unsent;
-}
-
-void run_stop(struct run *run) {
-    if (run->stop_wanted || run->state == RUN_ENDING || run->state == RUN_DONE)
-        return;
-    run->stop_wanted = run->stop_unsent = true;
-    if (run->state == RUN_PREPARING || run->state == RUN_WAITING)
-        finish_unstarted(run, false);
-    else if (run->state == RUN_RUNNING && !run_flush(run))
-        session_await_writable(run->session);
-}
-
-void run_signal(struct run *run, int number) {
-    if (number < 1 || number > 64 || run->state == RUN_ENDING || run->state == RUN_DONE)
-        return;
-    run->signals_unsent |= (uint64_t)1 << (number - 1);
-    if (run->state == RUN_RUNNING && !run_flush(run))
-        session_await_writable(run->session);
 }
 
 /* All writers are dead: what is in the pipes is all there will be. The bound is for a pipe whose end got out.

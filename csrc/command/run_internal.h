@@ -63,4 +63,12 @@ struct run {
 /* On a thread of the pool: rules, payload, pipes. What fails is in prepare_error. */
 void run_prepare_work(uv_work_t *work);
 
+/* This process's copies of what the command has. */
+void run_close_command_ends(struct run *run);
+
+void run_fail_errno(struct run *run, int errnum, const char *what);
+
+/* Stopped before anything was started: as an abort that came before the call, or a timeout of 0. */
+void run_finish_unstarted(struct run *run, bool timed_out);
+
 #endif

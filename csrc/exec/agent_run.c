@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "exec/agent_run_internal.h"
 #include "exec/diagnostics.h"
 #include "exec/launch.h"
 #include "exec/leftovers.h"
@@ -25,22 +26,18 @@ uint64_t monotonic_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static bool watch(struct agent_run *run, int fd) {
+bool agent_run_watch(struct agent_run *run, int fd) {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = run};
     return epoll_ctl(run->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/*
- * Closing alone does not end the watch while a child that was just forked still holds a copy (epoll(7)): an
- * event for a run that was freed would follow.
- */
-static void unwatch_and_close(const struct agent_run *run, int *fd) {
+void agent_run_unwatch(const struct agent_run *run, int *fd) {
     if (*fd >= 0)
         epoll_ctl(run->epoll, EPOLL_CTL_DEL, *fd, NULL);
     close_fd(fd);
 }
 
-static void set_failed(struct agent_run *run, const char *step, const char *why) {
+void agent_run_set_failed(struct agent_run *run, const char *step, const char *why) {
     if (run->ended.flags & ENDED_FAILED)
         return;
     run->ended.flags |= ENDED_FAILED;
@@ -73,7 +70,7 @@ static void start_supervisor(struct agent_run *run, const struct agent_context *
     if (run->supervisor >= 0)
         return;
     run->supervisor = 0;
-    set_failed(run, "cannot fork a supervisor (processes of this user)", strerror(errno));
+    agent_run_set_failed(run, "cannot fork a supervisor (processes of this user)", strerror(errno));
     agent_run_kill(run);
 }
 
@@ -85,23 +82,23 @@ static void launch(struct agent_run *run, const struct agent_context *context,
     cleanup_fd int supervised_end = -1;
     if (make_socket(&run->control, &stage_end) != 0 ||
         (supervised && make_socket(&supervisor_end, &supervised_end) != 0)) {
-        set_failed(run, "cannot make a socket for a run", strerror(errno));
+        agent_run_set_failed(run, "cannot make a socket for a run", strerror(errno));
         return;
     }
     run->diagnostics = diagnostics_make();
     if (run->diagnostics < 0) {
-        set_failed(run, "cannot set up a run", strerror(errno));
+        agent_run_set_failed(run, "cannot set up a run", strerror(errno));
         return;
     }
     /* Before anything is mounted, so that no change after that goes unseen. */
     run->kept = kept_new(context->watch, start_fds[START_FD_PAYLOAD]);
     if (run->kept == NULL) {
-        set_failed(run, "cannot read a run's payload", strerror(errno));
+        agent_run_set_failed(run, "cannot read a run's payload", strerror(errno));
         return;
     }
     cleanup_fd int door = -1;
     if (run_cost_begin(&run->cost, kept_payload(run->kept), &door) != 0) {
-        set_failed(run, "cannot make a cgroup for a run", strerror(errno));
+        agent_run_set_failed(run, "cannot make a cgroup for a run", strerror(errno));
         return;
     }
     struct launch plan = {.start_fds = start_fds,
@@ -116,7 +113,7 @@ static void launch(struct agent_run *run, const struct agent_context *context,
     run->bwrap = launch_run(&plan);
     if (run->bwrap < 0) {
         run->bwrap = 0;
-        set_failed(run, "cannot fork (processes of this user)", strerror(errno));
+        agent_run_set_failed(run, "cannot fork (processes of this user)", strerror(errno));
         return;
     }
     run->launched = true;
@@ -129,8 +126,8 @@ static void launch(struct agent_run *run, const struct agent_context *context,
     close_fd(&stage_end);
     if (supervised)
         start_supervisor(run, context, start_fds, supervisor_end, &plan);
-    if (!watch(run, run->control)) {
-        set_failed(run, "cannot watch a run (epoll watches of this user)", strerror(errno));
+    if (!agent_run_watch(run, run->control)) {
+        agent_run_set_failed(run, "cannot watch a run (epoll watches of this user)", strerror(errno));
         agent_run_kill(run);
     }
 }
@@ -171,7 +168,7 @@ struct agent_run *agent_run_refused(uint64_t id, const char *why) {
     run->outputs[0] = run->outputs[1] = -1;
     run->cost = (struct run_cost)RUN_COST_NONE;
     run->ended = (struct agent_event){.version = WIRE_VERSION, .type = AGENT_ENDED, .run = id};
-    set_failed(run, why, "");
+    agent_run_set_failed(run, why, "");
     return run;
 }
 
@@ -193,7 +190,7 @@ void agent_run_kill(struct agent_run *run) {
     run->kill_at_ns = 0;
     /* A child of bwrap's that could not be found: the run ends without it. */
     if (agent_run_is_orphaned(run))
-        unwatch_and_close(run, &run->control);
+        agent_run_unwatch(run, &run->control);
     if (run->stage_pidfd >= 0)
         syscall(SYS_pidfd_send_signal, run->stage_pidfd, SIGKILL, NULL, 0);
     else if (!run->greeted && !run->cut_off && run->control >= 0) {
@@ -278,85 +275,8 @@ uint64_t agent_run_due(const struct agent_run *run) {
     return earlier(earlier(run->deadline_ns, run->cost.look_ns), due);
 }
 
-void agent_run_listener_failed(struct agent_run *run, const char *why) {
-    close_fd(&run->listener);
-    if (run->has_status || run->stopping)
-        return;
-    set_failed(run, "cannot pass a run's proxy listener on", why);
-    agent_run_kill(run);
-}
-
-/* fd: what came along, which is taken. */
-static void hear_event(struct agent_run *run, const struct stage_event *event, pid_t sender, int *fd) {
-    switch (event->type) {
-    case STAGE_HELLO:
-        run->greeted = true;
-        /* Once bwrap was reaped the pid may be another's; closing the socket is what ends such a stage. */
-        if (run->stage_pidfd >= 0 || sender <= 0 || run->bwrap == 0)
-            break;
-        run->stage = sender;
-        run->stage_pidfd = (int)syscall(SYS_pidfd_open, sender, 0);
-        if (run->stage_pidfd >= 0 && !watch(run, run->stage_pidfd))
-            close_fd(&run->stage_pidfd);
-        /* Killed from outside it may be gone already. */
-        if (run_cost_started(&run->cost, sender, monotonic_ns()) != 0 && errno != ENOENT && errno != ESRCH) {
-            set_failed(run, "cannot see a run's processes", strerror(errno));
-            agent_run_kill(run);
-        }
-        break;
-    case STAGE_EXIT:
-        run->has_status = true;
-        run->ended.status = event->status;
-        run->ended.signal = event->signal;
-        break;
-    case STAGE_STARTS:
-        run->starting = true;
-        break;
-    case STAGE_ERROR:
-        set_failed(run, event->text, "");
-        break;
-    case STAGE_UNFILTERED:
-        run->ended.flags |= ENDED_UNFILTERED;
-        run->ended.flags |= ENDED_UNSUPERVISED;
-        snprintf(run->ended.text, sizeof run->ended.text, "%s", event->text);
-        break;
-    case STAGE_UNSUPERVISED:
-        run->ended.flags |= ENDED_UNSUPERVISED;
-        snprintf(run->ended.text, sizeof run->ended.text, "%s", event->text);
-        break;
-    case STAGE_EMPTY_CACHE:
-        run->ended.flags |= ENDED_EMPTY_CACHE;
-        snprintf(run->ended.text, sizeof run->ended.text, "%s", event->text);
-        break;
-    case STAGE_LISTENER:
-        close_fd(&run->listener);
-        run->listener = steal_fd(fd);
-        if (run->listener < 0)
-            agent_run_listener_failed(run, "the agent is out of descriptors (open files)");
-        break;
-    default:
-        set_failed(run, "a message of an unknown kind from the stage", "");
-    }
-}
-
-void agent_run_hear(struct agent_run *run) {
-    while (run->control >= 0) {
-        struct stage_event event = {0};
-        pid_t sender;
-        cleanup_fd int fd = -1;
-        ssize_t got = receive_with_pid_and_fd(run->control, &event, sizeof event - 1, &sender, &fd);
-        if (got > 0)
-            hear_event(run, &event, sender, &fd);
-        else if (got < 0 && errno == EAGAIN)
-            return;
-        /* It ended without reading what it was asked: told once, before what it has said. */
-        else if (!(got < 0 && errno == ECONNRESET))
-            unwatch_and_close(run, &run->control);
-    }
-}
-
 void agent_run_stage_gone(struct agent_run *run) {
-    unwatch_and_close(run, &run->stage_pidfd);
+    agent_run_unwatch(run, &run->stage_pidfd);
 }
 
 void agent_run_bwrap_gone(struct agent_run *run, int wait_status, const struct rusage *usage) {
@@ -385,7 +305,7 @@ void agent_run_bwrap_gone(struct agent_run *run, int wait_status, const struct r
         snprintf(how, sizeof how, "bwrap was killed by signal %d", WTERMSIG(wait_status));
     else
         snprintf(how, sizeof how, "bwrap ended with code %d", WEXITSTATUS(wait_status));
-    set_failed(run, said[0] != '\0' ? said : how, "");
+    agent_run_set_failed(run, said[0] != '\0' ? said : how, "");
 }
 
 void agent_run_supervisor_gone(struct agent_run *run, int wait_status) {
@@ -400,7 +320,7 @@ void agent_run_supervisor_gone(struct agent_run *run, int wait_status) {
     agent_run_hear(run);
     if (run->has_status || run->stopping)
         return;
-    set_failed(run, "the run's supervisor ended unexpectedly", "");
+    agent_run_set_failed(run, "the run's supervisor ended unexpectedly", "");
     agent_run_kill(run);
 }
 
@@ -409,7 +329,7 @@ static void end_open_run(struct agent_run *run, const char *why) {
     if (run->has_status || run->stage_pidfd < 0)
         return;
     if (!run->stopping)
-        set_failed(run, "a change on the host took a mount away", why);
+        agent_run_set_failed(run, "a change on the host took a mount away", why);
     agent_run_kill(run);
 }
 
@@ -481,8 +401,8 @@ bool agent_run_over(struct agent_run *run) {
 }
 
 void agent_run_free(struct agent_run *run) {
-    unwatch_and_close(run, &run->control);
-    unwatch_and_close(run, &run->stage_pidfd);
+    agent_run_unwatch(run, &run->control);
+    agent_run_unwatch(run, &run->stage_pidfd);
     close_fd(&run->diagnostics);
     close_fd(&run->listener);
     close_outputs(run);
