@@ -2,14 +2,17 @@
 
 const os = require('node:os');
 
-const { abortedBeforeStart, onAbort } = require('./abort');
-const { degradationsOf } = require('./guarantees');
 const { homes } = require('./homes');
 const { hostProxy } = require('./host-proxy');
-const { wrapOutputCallback } = require('./output-callback');
-const { Questions } = require('./questions');
-const { toSrtInvocation } = require('./shell');
-const { Violations } = require('./violations');
+
+/** Loaded while the agent starts, which is as long as that takes: a command line waits for both. */
+function loadRest() {
+  const { degradationsOf } = require('./guarantees');
+  const { Questions } = require('./questions');
+  const { toSrtInvocation } = require('./shell');
+  const { Violations } = require('./violations');
+  return { degradationsOf, Questions, toSrtInvocation, Violations };
+}
 
 const STREAMS = /** @type {const} */ (['stdout', 'stderr']);
 
@@ -95,7 +98,7 @@ class Session {
   /** @type {Promise<void> | undefined} */
   #disposing;
 
-  /** @param {any} addon @param {any} handle @param {Questions} questions @param {Features} features @param {SandboxParts} parts */
+  /** @param {any} addon @param {any} handle @param {import('./questions').Questions} questions @param {Features} features @param {SandboxParts} parts */
   constructor(addon, handle, questions, features, { made, warnings, log, foreground = false }) {
     this.#addon = addon;
     this.#handle = handle;
@@ -108,7 +111,7 @@ class Session {
     /** What this host can do; of a sandbox without a probe, what it is hoped to. */
     this.features = features;
     this.#learn(features);
-    this.violations = new Violations(log);
+    this.violations = new (loadRest().Violations)(log);
     this.#unattributed = this.violations.startUnattributed();
     live.add(this);
   }
@@ -121,7 +124,8 @@ class Session {
   static start({ addon, helper }, parts) {
     const { variable, ...proxy } = hostProxy();
     return new Promise((resolve) => {
-      const questions = new Questions(parts.made.onAskHost, (question, allowed) => addon.answerAsk(handle, question, allowed));
+      /** @type {import('./questions').Questions} made below, before anything is asked */
+      let questions;
       /** @type {Session} there is one before there is a command to tell of */
       let session;
       const place = {
@@ -146,6 +150,8 @@ class Session {
         session = new Session(addon, handle, questions, features, parts);
         resolve(session);
       });
+      const { Questions } = loadRest();
+      questions = new Questions(parts.made.onAskHost, (question, allowed) => addon.answerAsk(handle, question, allowed));
     }).catch((error) => ({ kind: /** @type {const} */ ('host'), text: error.message }));
   }
 
@@ -167,14 +173,14 @@ class Session {
   async run(policy, request, machine) {
     if (this.#log) await this.#log.prepare();
     if (this.disposed) throw sandboxError('the sandbox was disposed');
-    if (request.signal?.aborted) return abortedBeforeStart();
+    if (request.signal?.aborted) return require('./abort').abortedBeforeStart();
     return this.#start(policy, request, machine);
   }
 
   /** @type {Session['run']} */
   #start(policy, request, machine) {
     return new Promise((resolve, reject) => {
-      const deliver = request.onOutput && wrapOutputCallback(request.onOutput);
+      const deliver = request.onOutput && require('./output-callback').wrapOutputCallback(request.onOutput);
       const { report, end } = this.violations.startRun();
       let stopListening = () => {};
       const done = (error, exitCode, timedOut, truncated, terminated, stdout, stderr, warnings, block, counts, dropped) => {
@@ -192,7 +198,7 @@ class Session {
       const run = startOrThrow(() =>
         this.#addon.startRun(this.#handle, {
           policy: policy.handleFor(this),
-          command: toSrtInvocation(request.argv, '').command,
+          command: loadRest().toSrtInvocation(request.argv, '').command,
           argv: encodeList(request.argv),
           ambientEnv: ambientEnv(),
           env: encodeEnv(request.env),
@@ -208,7 +214,7 @@ class Session {
           done,
         }),
       );
-      if (request.signal) stopListening = onAbort(request.signal, () => this.#addon.stopRun(this.#handle, run));
+      if (request.signal) stopListening = require('./abort').onAbort(request.signal, () => this.#addon.stopRun(this.#handle, run));
     });
   }
 
@@ -244,7 +250,7 @@ class Session {
         if (error === undefined) resolve({ exitCode: signal === undefined ? exitCode : undefined, signal, warnings });
         else reject(Object.assign(sandboxError(error), { unstarted }));
       };
-      const command = toSrtInvocation(argv, '').command;
+      const command = loadRest().toSrtInvocation(argv, '').command;
       const given = { policy: this.made.handle, command, argv: encodeList(argv), env: encodeEnv(env), descriptors };
       const place = { machineCwd, cwd: cwd ?? machineCwd, additionalDirs: encodeList(additionalDirs) };
       const run = startOrThrow(() => this.#addon.startRun(this.#handle, { ...given, ...place, onViolation: report, done }));
@@ -268,7 +274,7 @@ class Session {
   #learn(features) {
     this.features = features;
     const { limits } = JSON.parse(this.made.document);
-    for (const text of degradationsOf(features, limits)) this.warnings.add(text);
+    for (const text of loadRest().degradationsOf(features, limits)) this.warnings.add(text);
   }
 
   /**

@@ -1,7 +1,5 @@
 'use strict';
 
-const { guaranteesOf } = require('./guarantees');
-const { homes } = require('./homes');
 const { loadNative } = require('./native');
 const { makePolicy } = require('./policy');
 const { unsupportedRuntime } = require('./runtime');
@@ -29,10 +27,9 @@ function notStarted(reason) {
 }
 
 /** @param {any} violationLog @param {Set<string>} warnings */
-async function openLog(violationLog, warnings) {
-  if (violationLog === undefined) return undefined;
+function openLog(violationLog, warnings) {
   const { ViolationLog } = require('./violation-log');
-  return ViolationLog.open(violationLog, homes().home, warnings);
+  return ViolationLog.open(violationLog, require('./homes').homes().home, warnings);
 }
 
 /**
@@ -55,7 +52,8 @@ async function startSandbox(options, { foreground = false, probe = !foreground }
   const { monitorViolations = true, violationLog } = JSON.parse(made.document);
   /** @type {Set<string>} */
   const warnings = new Set();
-  const log = await openLog(violationLog, warnings);
+  // The agent starts in this very call, unless there is a log to open first.
+  const log = violationLog === undefined ? undefined : await openLog(violationLog, warnings);
   const session = await Session.start(native, { made, warnings, log, foreground, unprobed: !probe });
   if (!(session instanceof Session)) return notStarted(`${REASONS[session.kind]}: ${session.text}`);
   const status = () =>
@@ -63,7 +61,7 @@ async function startSandbox(options, { foreground = false, probe = !foreground }
       enabled: /** @type {const} */ (true),
       platform: process.platform,
       warnings: Object.freeze([...warnings]),
-      guarantees: guaranteesOf(session.features, monitorViolations),
+      guarantees: require('./guarantees').guaranteesOf(session.features, monitorViolations),
     });
   return { session, status };
 }

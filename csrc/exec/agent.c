@@ -348,6 +348,7 @@ static void end_runs(struct agent *agent) {
     while (agent->runs != NULL && monotonic_ns() < agent->give_up_ns)
         turn(agent);
     session_namespaces_close(&agent->context.namespaces);
+    watch_free(agent->context.watch);
 }
 
 /*

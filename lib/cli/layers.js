@@ -9,7 +9,6 @@ const { loadOptions } = require('../settings');
 const { cwdOf } = require('./command');
 const { UsageError } = require('./errors');
 const { FLAGS, keyOf } = require('./flags');
-const { limitNameOf, limitsOf } = require('./limits');
 
 /** Words of --violations that name no file. */
 const STDERR = 'stderr';
@@ -37,7 +36,7 @@ function layerOf(flags, here) {
     if (flag.option && value !== undefined) put(layer, flag.option, value);
   }
   if (flags.allowRead && !flags.defaultRead) put(layer, 'filesystem.defaultRead', 'deny');
-  if (flags.limit) layer.limits = limitsOf(flags.limit);
+  if (flags.limit) layer.limits = require('./limits').limitsOf(flags.limit);
   if (flags.ignoreViolations) layer.ignoreViolations = { '*': flags.ignoreViolations };
   if (flags.violations === NONE) layer.monitorViolations = false;
   else if (flags.violations !== undefined && flags.violations !== STDERR) layer.violationLog = violationLogOf(flags.violations, here);
@@ -52,7 +51,7 @@ function violationLogOf(file, here) {
 /** The flag that an option's path came from, as the user knows it. @param {string} optionPath without an index */
 function flagNameOf(optionPath) {
   const [group, key] = optionPath.split('.');
-  if (group === 'limits') return `--limit${key ? ` ${limitNameOf(key)}` : ''}`;
+  if (group === 'limits') return `--limit${key ? ` ${require('./limits').limitNameOf(key)}` : ''}`;
   if (group === 'violationLog') return '--violations';
   if (group === 'ignoreViolations') return '--ignore-violations';
   const flag = FLAGS.find(({ option }) => option === optionPath);

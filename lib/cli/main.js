@@ -3,10 +3,8 @@
 // The command line. Modules are loaded where they are needed: most of the start-up time is theirs.
 
 const { UsageError } = require('./errors');
-const { CONFIG, SANDBOX, USAGE } = require('./exit-codes');
 const { RUN } = require('./flags');
 const { parse } = require('./parse');
-const { print, say, stderr, stdout } = require('./stdio');
 
 /** Those that need no options of the library. */
 const PLAIN = new Set(['doctor', 'log', 'completion']);
@@ -37,12 +35,13 @@ function unusable() {
 /** @param {import('./parse').Parsed} parsed */
 async function runSubcommand({ subcommand, flags, words }) {
   const { main } = loadSubcommand(subcommand);
+  const { say, stderr, stdout } = require('./stdio');
   const streams = { stdout, stderr };
   if (PLAIN.has(subcommand)) return main({ flags, words, options: {}, warnings: [], ...streams });
   const reason = unusable();
   if (reason) {
     say(`cannot sandbox: ${reason}`);
-    return SANDBOX;
+    return require('./exit-codes').SANDBOX;
   }
   const { options, warnings, cwd } = require('./layers').optionsOf(flags);
   const command = subcommand === 'learn' ? require('./command').commandOf(flags, words) : words;
@@ -53,12 +52,16 @@ async function runSubcommand({ subcommand, flags, words }) {
 async function runCommand({ flags, words }) {
   const reason = unusable();
   const { refuse, run } = require('./run');
-  const ended = reason ? await refuse(flags, words, reason) : await run({ flags, words, ...require('./layers').optionsOf(flags) });
-  require('./ending').endLike(ended);
+  const running = reason ? refuse(flags, words, reason) : run({ flags, words, ...require('./layers').optionsOf(flags) });
+  // Loaded while the command runs.
+  const { endLike } = require('./ending');
+  endLike(await running);
 }
 
 /** @param {any} error @param {string} [first] word of the command line: perhaps a subcommand */
 function failWith(error, first = RUN) {
+  const { CONFIG, SANDBOX, USAGE } = require('./exit-codes');
+  const { say, stderr } = require('./stdio');
   if (error instanceof UsageError) {
     say(error.message);
     stderr.write(`usage: ${require('./usage').usageLines(first)[0]}  (--help tells more)\n`);
@@ -71,6 +74,8 @@ function failWith(error, first = RUN) {
 /** @param {string[]} given */
 async function main(given) {
   const parsed = parse(given);
+  /** @param {string} text */
+  const print = (text) => require('./stdio').print(text);
   if (parsed.flags.help) print(require('./usage').helpOf(parsed.subcommand));
   else if (parsed.flags.version) print(`${require('../../package.json').version}\n`);
   else if (parsed.subcommand === RUN) await runCommand(parsed);

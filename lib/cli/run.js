@@ -1,20 +1,16 @@
 'use strict';
 // One command in the foreground.
 
-const { runForeground } = require('../foreground');
-const { loadNative } = require('../native');
 const { startSandbox } = require('../start');
 const { commandOf, cwdOf, envOf } = require('./command');
 const { UsageError } = require('./errors');
-const { SANDBOX } = require('./exit-codes');
 const { STDERR, namingTheFlag } = require('./layers');
-const { violationLine } = require('./printable');
-const { say } = require('./stdio');
-const { Teller } = require('./teller');
 
 const DEFAULT_ASK_SECONDS = 60;
 
 /** @typedef {{ exitCode: number | undefined, signal: number | undefined }} Ended */
+
+/** @typedef {import('./teller').Teller} Teller */
 
 /** Tells each warning once. @param {Teller} teller */
 function warnerOf(teller) {
@@ -37,7 +33,7 @@ function debugText(value) {
 function makeAsker({ ask, askTimeout = DEFAULT_ASK_SECONDS }, program, teller) {
   if (!ask) return undefined;
   const { Asker } = require('./ask');
-  return new Asker({ program, timeoutMs: askTimeout * 1000, terminal: loadNative().addon, teller });
+  return new Asker({ program, timeoutMs: askTimeout * 1000, terminal: require('../native').loadNative().addon, teller });
 }
 
 /**
@@ -46,6 +42,8 @@ function makeAsker({ ask, askTimeout = DEFAULT_ASK_SECONDS }, program, teller) {
  * @param {Teller} teller
  */
 function tellOf(violations, teller) {
+  /** @param {any} violation */
+  const violationLine = (violation) => require('./printable').violationLine(violation);
   violations.listeners.add((event) => teller.tell(violationLine(event)), false);
   return () => {
     const view = violations.view();
@@ -64,10 +62,11 @@ function tellOf(violations, teller) {
  * @returns {Promise<Ended>}
  */
 async function refuse(flags, words, reason) {
+  const { say } = require('./stdio');
   if (!flags.allowUnsandboxed) {
     say(`cannot sandbox: ${reason}`);
     say('nothing was run; os-sandbox doctor tells more, --allow-unsandboxed runs the command all the same');
-    return { exitCode: SANDBOX, signal: undefined };
+    return { exitCode: require('./exit-codes').SANDBOX, signal: undefined };
   }
   const request = { argv: commandOf(flags, words), cwd: cwdOf(flags), env: envOf(flags, process.env) };
   say(`warning: running without a sandbox: ${reason}`);
@@ -96,11 +95,11 @@ async function start(flags, options) {
  */
 async function runIn(session, request) {
   try {
-    return await runForeground(session, { ...request, machineCwd: request.cwd });
+    return await require('../foreground').runForeground(session, { ...request, machineCwd: request.cwd });
   } catch (error) {
     if (error.code !== 'ERR_OS_SANDBOX') throw error;
     const failure = { text: error.message.replace(/^os-sandbox: /, ''), off: error.off === true };
-    return { exitCode: SANDBOX, signal: undefined, failure };
+    return { exitCode: require('./exit-codes').SANDBOX, signal: undefined, failure };
   }
 }
 
@@ -109,16 +108,22 @@ async function runIn(session, request) {
  * @returns {Promise<Ended>}
  */
 async function run({ flags, words, options, warnings, cwd }) {
-  const teller = new Teller();
   const argv = commandOf(flags, words);
   const request = { argv, cwd, env: envOf(flags, process.env) };
+  /** @type {any} made below, before anything is asked */
+  let asker;
+  const asked = flags.ask ? { ...options, network: { ...options.network, onAskHost: (question) => asker.ask(question) } } : options;
+  const starting = start(flags, asked);
+  // Loaded while the sandbox starts.
+  const { Teller } = require('./teller');
+  const teller = new Teller();
   const warn = warnerOf(teller);
   const debug = flags.debug ? (what, value) => teller.tell(`debug: ${what} ${debugText(value)}`) : () => {};
   warn(warnings);
   debug('options', options);
-  const asker = makeAsker(flags, argv[0], teller);
-  const asked = asker ? { ...options, network: { ...options.network, onAskHost: (question) => asker.ask(question) } } : options;
-  const { session, status } = /** @type {{ session: any, status: () => any }} */ (await start(flags, asked));
+  asker = makeAsker(flags, argv[0], teller);
+  require('../foreground');
+  const { session, status } = /** @type {{ session: any, status: () => any }} */ (await starting);
   if (!session) return refuse(flags, words, status().reason);
   warn(status().warnings);
   const tellRest = (flags.violations ?? STDERR) === STDERR ? tellOf(session.violations, teller) : () => {};
