@@ -1,6 +1,7 @@
 'use strict';
 
 const os = require('node:os');
+const path = require('node:path');
 
 /** The answer, or undefined where an account, a HOME or a line of passwd is missing, as in many containers. */
 function attempt(question) {
@@ -11,10 +12,13 @@ function attempt(question) {
   }
 }
 
+/** A HOME that is empty or relative is none: what lies in the working directory is not the user's. @param {string | undefined} folder */
+const absolute = (folder) => (folder !== undefined && path.isAbsolute(folder) ? folder : undefined);
+
 /** Credentials lie in the account's home also where HOME names another, as under sudo. */
 function homes() {
-  const home = attempt(os.homedir) ?? '/';
-  const accountHome = attempt(() => os.userInfo().homedir);
+  const accountHome = absolute(attempt(() => os.userInfo().homedir));
+  const home = absolute(attempt(os.homedir)) ?? accountHome ?? '/';
   return { home, accountHome: accountHome === home ? undefined : accountHome };
 }
 

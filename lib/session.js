@@ -68,6 +68,7 @@ function isPort(port) {
  *
  * @typedef {object} ForegroundRequest
  * @property {string[]} argv
+ * @property {Buffer} [argvBytes] the same words, each with NUL at its end, where they are not UTF-8
  * @property {string} [cwd] where it starts; else in machineCwd
  * @property {Record<string, string | undefined>} [env] on top of this process's
  * @property {string} machineCwd as a machine's cwd
@@ -238,7 +239,7 @@ class Session {
   }
 
   /** @param {ForegroundRequest} request @returns {Promise<ForegroundResult>} */
-  #startForeground({ argv, cwd, env = {}, machineCwd, additionalDirs = [], descriptors = [0, 1, 2] }) {
+  #startForeground({ argv, argvBytes, cwd, env = {}, machineCwd, additionalDirs = [], descriptors = [0, 1, 2] }) {
     return new Promise((resolve, reject) => {
       if (this.disposed) throw sandboxError('the sandbox was disposed');
       const { report, end } = this.violations.startRun();
@@ -251,7 +252,7 @@ class Session {
         else reject(Object.assign(sandboxError(error), { unstarted }));
       };
       const command = loadRest().toSrtInvocation(argv, '').command;
-      const given = { policy: this.made.handle, command, argv: encodeList(argv), env: encodeEnv(env), descriptors };
+      const given = { policy: this.made.handle, command, argv: argvBytes ?? encodeList(argv), env: encodeEnv(env), descriptors };
       const place = { machineCwd, cwd: cwd ?? machineCwd, additionalDirs: encodeList(additionalDirs) };
       const run = startOrThrow(() => this.#addon.startRun(this.#handle, { ...given, ...place, onViolation: report, done }));
       this.#signalled = run;

@@ -111,8 +111,11 @@ function hasNoHomeFile(home) {
   return false;
 }
 
+/** No command may write what the next one runs under, nor make it, by whatever way its name leads. @param {string} file */
+const closed = (file) => JSON.stringify({ filesystem: { denyWrite: [file] } });
+
 /**
- * One file as a layer. No command may write the file that it runs under: the next one would run under another.
+ * One file as a layer.
  * @param {string} file
  * @param {boolean} asks
  */
@@ -127,7 +130,7 @@ function fileLayer(file, asks) {
   }
   const warnings = parsed.warnings.map((warning) => `${shown(file)}:${warning}`);
   if (open) warnings.push(`${shown(file)}: others may change it: it, or its folder, is writable by everybody`);
-  return { documents: [parsed.document, JSON.stringify({ filesystem: { denyWrite: [file] } })], warnings };
+  return { documents: [parsed.document, closed(file)], warnings };
 }
 
 /** "~" and "~/x" are the home's, as in every path here. @param {string} file @param {string} home @param {string} cwd */
@@ -152,10 +155,10 @@ function absolute(file, home, cwd) {
  */
 function loadOptions({ home, settings, noHome = false, flags, cwd, asks = true }) {
   const { addon } = loadNative();
-  const files = [];
-  if (!noHome && !hasNoHomeFile(home)) files.push(path.join(home, ...HOME_FILE));
-  if (settings !== undefined) files.push(absolute(settings, home, cwd));
-  const layers = files.map((file) => fileLayer(file, asks));
+  const homeFile = path.join(home, ...HOME_FILE);
+  const hasHomeLayer = !noHome && !hasNoHomeFile(home);
+  const layers = [hasHomeLayer ? fileLayer(homeFile, asks) : { documents: [closed(homeFile)], warnings: [] }];
+  if (settings !== undefined) layers.push(fileLayer(absolute(settings, home, cwd), asks));
   const { json } = buildOptionsDocument(flags, addon.optionSchema());
   addon.makePolicy(json);
   const documents = [...layers.flatMap((layer) => layer.documents), json];

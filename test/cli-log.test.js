@@ -90,9 +90,10 @@ t.test('colour and cut lines are for terminals', async (t) => {
 
 t.test('--follow goes on through growth, rotation and truncation', async (t) => {
   const file = makeLog('followed', line({ path: '/first' }));
-  const child = place.start(['log', '--follow', file]);
-  let text = '';
+  const child = place.start(['log', '--follow', file, 'later', '.']);
+  let [text, said] = ['', ''];
   child.stdout?.setEncoding('utf8').on('data', (data) => (text += data));
+  child.stderr?.setEncoding('utf8').on('data', (data) => (said += data));
   const tells = (what) => eventually(() => text.includes(what));
   t.ok(await tells(`sh  deny file-write-create /first (outside the write roots)\n`), text);
   const half = line({ path: '/second' });
@@ -108,6 +109,9 @@ t.test('--follow goes on through growth, rotation and truncation', async (t) => 
   fs.truncateSync(file, 0);
   t.ok(await eventually(() => fs.writeFileSync(file, line({ path: '/t' })) === undefined && text.includes('/t (')), text);
   t.equal(text.split('/second (').length, 2, 'nothing is told twice');
+  t.same(said.split('\n').sort(), ['', 'os-sandbox: log: .: illegal operation on a directory', 'os-sandbox: log: later: waiting for it to be there']);
+  fs.writeFileSync(path.join(place.workspace, 'later'), line({ path: '/made-later' }));
+  t.ok(await tells('/made-later'), text);
   child.kill('SIGINT');
   const [, signal] = await once(child, 'close');
   t.equal(signal, 'SIGINT');

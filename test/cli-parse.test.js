@@ -6,6 +6,7 @@ const path = require('node:path');
 const t = require('tap');
 const { UsageError } = require('../lib/cli/errors');
 const { FLAGS, RUN, SUBCOMMANDS, keyOf, namesOf } = require('../lib/cli/flags');
+const { optionsOf } = require('../lib/cli/layers');
 const { limitsOf } = require('../lib/cli/limits');
 const { manualPage, markdownTable } = require('../lib/cli/manual');
 const { parse } = require('../lib/cli/parse');
@@ -89,6 +90,26 @@ const REFUSED = [
 
 t.test('what makes no sense is refused with its reason', async (t) => {
   for (const [args, message] of REFUSED) t.throws(() => parse(args), { name: 'UsageError', message }, args.join(' '));
+});
+
+/** What only the policy can tell. @type {Array<[string[], RegExp]>} */
+const REFUSED_VALUES = [
+  [['--network-allowlist', 'http://a.example.com'], /^--network-allowlist: expected a domain pattern, found "http:\/\/a\.example\.com" \(.*\)/],
+  [['--deny-domain', 'a.example.com,,b.example.com'], /^--deny-domain: expected a domain pattern, found ""/],
+  [['--deny-domain', ','], /^--deny-domain: expected a domain pattern, found ""/],
+  [['--allow-ip', 'a.example.com'], /^--allow-ip: expected an address/],
+  [['--allow-protected', 'x'], /^--allow-protected: expected a protected name/],
+  [['--max-tunnels', '0'], /^--max-tunnels: expected a whole number from 1 to 65536, found 0/],
+  [['--upstream-proxy', 'x'], /^--upstream-proxy: expected "direct" or the URL/],
+  [['--upstream-proxy='], /^--upstream-proxy: expected/],
+  [['--limit', 'memory=no'], /^--limit memory: expected bytes/],
+  [['--limit='], /^--limit: expected one of/],
+  [['--ignore-violations', ''], /^--ignore-violations: expected /],
+  ...['--allow-read', '--deny-read', '--allow-write', '--deny-write', '--allow-unix-socket'].map((flag) => [[`${flag}=`], new RegExp(`^${flag}: expected a path, found ""`)]),
+];
+
+t.test('a value that makes no sense is refused by the name of its flag', async (t) => {
+  for (const [args, message] of REFUSED_VALUES) t.throws(() => optionsOf(parse([...args, 'x']).flags), { name: 'UsageError', message }, args.join(' '));
 });
 
 t.test('limits', async (t) => {

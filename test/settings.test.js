@@ -20,7 +20,8 @@ function makePlace(t) {
   const file = path.join(cwd, 'sandbox.json');
   const write = (name, value) => fs.writeFileSync(name, typeof value === 'string' ? value : JSON.stringify(value));
   const load = (layers = {}) => loadOptions({ home, cwd, flags: {}, ...layers });
-  return { folder, home, cwd, homeFile, file, write, load };
+  const nothing = { filesystem: { denyWrite: [homeFile] } };
+  return { folder, home, cwd, homeFile, file, nothing, write, load };
 }
 
 /** What the call throws. */
@@ -34,8 +35,8 @@ function thrown(call) {
 }
 
 t.test('the file below the home, the one that is named and the flags become one document', (t) => {
-  const { home, homeFile, file, write, load } = makePlace(t);
-  t.same(load(), { options: {}, warnings: [] }, 'no file is no layer');
+  const { home, homeFile, file, nothing, write, load } = makePlace(t);
+  t.same(load(), { options: nothing, warnings: [] }, 'no file is no layer');
   write(homeFile, {
     network: { allowedDomains: ['home.example.com'], deniedDomains: ['bad.example.com'], maxTunnels: 5 },
     filesystem: { denyRead: ['~/private'], allowWrite: ['/home-root'], defaultRead: 'deny' },
@@ -65,18 +66,18 @@ t.test('the file below the home, the one that is named and the flags become one 
     },
     warnings: [`${file}:1:2: allowPty has no effect: a terminal needs no permission`],
   });
-  t.same(load({ noHome: true, flags }).options, flags, 'the home can be left out');
+  t.same(load({ noHome: true, flags }).options, { ...flags, filesystem: { denyWrite: [homeFile, '.env'] } }, 'the home can be left out');
   fs.renameSync(homeFile, path.join(home, 'other.json'));
   t.same(load({ settings: '~/other.json' }).options.network.maxTunnels, 5, '~ is the home');
   t.end();
 });
 
 t.test('no file of the project, and none of another program, is looked for', (t) => {
-  const { home, cwd, write, load } = makePlace(t);
+  const { home, cwd, nothing, write, load } = makePlace(t);
   fs.mkdirSync(path.join(cwd, '.config', 'os-sandbox'), { recursive: true });
   for (const folder of [home, cwd]) write(path.join(folder, '.srt-settings.json'), 'not JSON');
   write(path.join(cwd, '.config', 'os-sandbox', 'settings.json'), 'not JSON');
-  t.same(load(), { options: {}, warnings: [] });
+  t.same(load(), { options: nothing, warnings: [] });
   t.end();
 });
 
@@ -107,7 +108,7 @@ t.test('an error names file, line and column', (t) => {
 });
 
 t.test('what cannot be read is an error, and never waited for', (t) => {
-  const { cwd, homeFile, load } = makePlace(t);
+  const { cwd, homeFile, nothing, load } = makePlace(t);
   const file = path.join(cwd, 'x');
   const message = (settings) => thrown(() => load({ settings })).message;
   const huge = path.join(cwd, 'huge');
@@ -131,9 +132,9 @@ t.test('what cannot be read is an error, and never waited for', (t) => {
   fs.symlinkSync('nowhere', folder);
   t.match(thrown(load).message, `${folder}: cannot be read: ENOENT`, 'a folder that leads nowhere');
   fs.rmSync(folder);
-  t.same(load().options, {}, 'no folder');
+  t.same(load().options, nothing, 'no folder');
   fs.writeFileSync(folder, '');
-  t.same(load().options, {}, 'a file in its place');
+  t.same(load().options, nothing, 'a file in its place');
   t.end();
 });
 
@@ -207,16 +208,41 @@ t.test('no layering loses a denial', (t) => {
 });
 
 t.test('no command writes the file that it runs under', async (t) => {
-  const { cwd, file, write, load } = makePlace(t);
+  const { cwd, write, load } = makePlace(t);
+  const file = path.join(cwd, 'conf', 'sandbox.json');
+  fs.mkdirSync(path.dirname(file));
+  fs.symlinkSync('conf/sandbox.json', path.join(cwd, 'link.json'));
   write(file, { filesystem: { allowWrite: ['.'] } });
   const before = fs.readFileSync(file, 'utf8');
-  const sandbox = await startSandbox(t, load({ settings: 'sandbox.json' }).options);
-  const attempts = ['echo {} > sandbox.json', 'rm -f sandbox.json', 'echo {} > new && mv new sandbox.json'];
+  const sandbox = await startSandbox(t, load({ settings: 'link.json' }).options);
+  const attempts = [
+    'echo {} > conf/sandbox.json', 'rm -f conf/sandbox.json', 'echo {} > new && mv new conf/sandbox.json', 'mv conf moved',
+    'rm -f link.json', 'ln -sf new link.json', 'mv link.json moved',
+  ];
   for (const attempt of attempts) {
     const { exitCode } = await sandbox.machine(cwd).run(['sh', '-c', attempt]);
     t.not(exitCode, 0, attempt);
   }
-  t.equal(fs.readFileSync(file, 'utf8'), before);
+  t.equal(fs.readFileSync(path.join(cwd, 'link.json'), 'utf8'), before);
   const { exitCode } = await sandbox.machine(cwd).run(['sh', '-c', 'echo x > other']);
   t.equal(exitCode, 0, 'beside it they write');
+});
+
+t.test('no command makes the file of the home, where there is none', async (t) => {
+  const { home, cwd, homeFile, load } = makePlace(t);
+  // As people keep their configuration in a repository.
+  fs.rmSync(path.join(home, '.config'), { recursive: true });
+  fs.mkdirSync(path.join(cwd, 'config'));
+  fs.symlinkSync(path.join(cwd, 'config'), path.join(home, '.config'));
+  const inHome = ['mkdir -p c/os-sandbox && echo {} > c/os-sandbox/settings.json && mv c .config', 'mkdir c; ln -s c .config', 'mkdir -p .config/os-sandbox'];
+  const inProject = ['mkdir -p config/os-sandbox && echo {} > config/os-sandbox/settings.json', 'mkdir d; echo {} > d/settings.json; rmdir config/os-sandbox; mv d config/os-sandbox', 'ln -s ../d config/os-sandbox'];
+  const attempt = async (layers, folder, scripts) => {
+    const sandbox = await startSandbox(t, load(layers).options);
+    await sandbox.machine(folder).run(['sh', '-c', scripts.map((script) => `(${script})`).join('; ')]);
+    t.throws(() => fs.statSync(homeFile), { code: 'ENOENT' });
+  };
+  await attempt({}, cwd, inProject);
+  await attempt({ noHome: true }, cwd, inProject);
+  fs.rmSync(path.join(home, '.config'));
+  await attempt({}, home, inHome);
 });

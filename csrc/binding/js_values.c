@@ -35,9 +35,26 @@ char *js_string(napi_env env, napi_value value, size_t *size) {
     return text;
 }
 
+/* A copy that ends with NUL, of a string or of a Buffer's bytes; the caller frees it. */
+static char *copy_bytes(napi_env env, napi_value value, size_t *size) {
+    bool is_buffer = false;
+    void *bytes;
+    if (value == NULL || napi_is_buffer(env, value, &is_buffer) != napi_ok || !is_buffer)
+        return js_string(env, value, size);
+    if (napi_get_buffer_info(env, value, &bytes, size) != napi_ok)
+        return NULL;
+    char *copy = malloc(*size + 1);
+    if (copy == NULL)
+        return NULL;
+    if (*size > 0)
+        memcpy(copy, bytes, *size);
+    copy[*size] = '\0';
+    return copy;
+}
+
 int js_list(napi_env env, napi_value value, struct strvec *out) {
     size_t size;
-    char *text = js_string(env, value, &size);
+    char *text = copy_bytes(env, value, &size);
     int result = text == NULL ? -1 : 0;
     for (size_t at = 0; result == 0 && at < size; at += strlen(text + at) + 1)
         result = strvec_push(out, text + at);

@@ -21,7 +21,8 @@ napi_value js_property(napi_env env, napi_value object, const char *name);
  */
 char *js_string(napi_env env, napi_value value, size_t *size);
 
-/* Splits a string in which every item ends with NUL. 0, or -1 where it is no string or there is no memory. */
+/* Splits a string, or a Buffer of what is not UTF-8, in which every item ends with NUL. 0, or -1 where it is
+   neither or there is no memory. */
 int js_list(napi_env env, napi_value value, struct strvec *out);
 
 /* A number, or the fallback where it is none. */

@@ -12,7 +12,19 @@ const SHELLS = ['/bin/bash', '/usr/bin/bash', '/bin/sh'];
 function commandOf({ command }, words) {
   if (command === undefined) return words;
   const shell = SHELLS.find((file) => fs.existsSync(file)) ?? 'sh';
-  return [shell, '-c', command, ...words];
+  // A shell would take such a line for options of its own, and the word behind it for the line.
+  const end = /^[-+]/.test(command) ? ['--'] : [];
+  return [shell, '-c', ...end, command, ...words];
+}
+
+/**
+ * The same as bytes, as a Session takes them.
+ * @param {string[]} argv of commandOf
+ * @param {Buffer[]} exact its last words as they were given
+ */
+function bytesOf(argv, exact) {
+  const ours = argv.slice(0, argv.length - exact.length).map((word) => Buffer.from(word));
+  return Buffer.concat([...ours, ...exact].flatMap((word) => [word, Buffer.of(0)]));
 }
 
 /**
@@ -33,6 +45,21 @@ function envOf({ env = [] }, ambient) {
   return own;
 }
 
+/** What is there, or undefined where nothing is, or nothing that can be looked at. @param {string} file */
+function statOf(file) {
+  try {
+    return fs.statSync(file);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A name of other bytes than UTF-8 may come as that of another directory. @param {string} folder */
+function isHere(folder) {
+  const [named, real] = [folder, '.'].map(statOf);
+  return real === undefined || (named?.ino === real.ino && named?.dev === real.dev);
+}
+
 /** The directory to run in, absolute. @param {{ cwd?: string }} flags */
 function cwdOf({ cwd }) {
   let here;
@@ -41,12 +68,11 @@ function cwdOf({ cwd }) {
   } catch {
     throw new UsageError('the current directory is gone');
   }
+  if (here.includes('\ufffd') && !isHere(here)) throw new UsageError(`the current directory's name is not UTF-8: ${JSON.stringify(here)}`);
   if (cwd === undefined) return here;
   const folder = path.resolve(here, cwd);
-  if (!fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
-    throw new UsageError(`--cwd: expected a directory, found ${JSON.stringify(cwd)}`);
-  }
+  if (!statOf(folder)?.isDirectory()) throw new UsageError(`--cwd: expected a directory, found ${JSON.stringify(cwd)}`);
   return folder;
 }
 
-module.exports = { commandOf, cwdOf, envOf };
+module.exports = { bytesOf, commandOf, cwdOf, envOf };

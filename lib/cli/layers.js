@@ -38,14 +38,15 @@ function layerOf(flags, here) {
   if (flags.allowRead && !flags.defaultRead) put(layer, 'filesystem.defaultRead', 'deny');
   if (flags.limit) layer.limits = require('./limits').limitsOf(flags.limit);
   if (flags.ignoreViolations) layer.ignoreViolations = { '*': flags.ignoreViolations };
-  if (flags.violations === NONE) layer.monitorViolations = false;
-  else if (flags.violations !== undefined && flags.violations !== STDERR) layer.violationLog = violationLogOf(flags.violations, here);
+  // Whoever asks for reports gets them, whatever a file says.
+  if (flags.violations !== undefined || flags.monitorReads) layer.monitorViolations = flags.violations !== NONE;
+  if (flags.violations !== undefined && ![STDERR, NONE].includes(flags.violations)) layer.violationLog = violationLogOf(flags.violations, here);
   return layer;
 }
 
-/** A shell has replaced `~` already: one that is left is a name. @param {string} file @param {string} here */
+/** `~` is the home's, as in every path: no shell replaces it in `--x=~/y`, or where there is none. @param {string} file @param {string} here */
 function violationLogOf(file, here) {
-  return path.resolve(here, file);
+  return /^~(\/|$)/.test(file) ? file : path.resolve(here, file);
 }
 
 /** The flag that an option's path came from, as the user knows it. @param {string} optionPath without an index */
@@ -98,8 +99,8 @@ function optionsOf(flags) {
   const here = cwdOf({});
   const layer = layerOf(flags, here);
   validate(layer);
-  const settings = flags.settings && path.resolve(here, flags.settings);
-  const { options, warnings } = loadOptions({ home: homes().home, settings, noHome: flags.noHomeSettings, flags: layer, cwd, asks: flags.ask === true });
+  const { home } = homes();
+  const { options, warnings } = loadOptions({ home, settings: flags.settings, noHome: flags.noHomeSettings, flags: layer, cwd: here, asks: flags.ask === true });
   return { options: complete(options, cwd), warnings, cwd };
 }
 

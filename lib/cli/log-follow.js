@@ -7,10 +7,15 @@ const { setTimeout: sleep } = require('node:timers/promises');
 const LOOK_MS = 200;
 const CHUNK = 65536;
 
-/** The file that a name stands for now; undefined where there is none. @param {string} file */
-async function openNow(file) {
+/**
+ * Of the file that a name stands for now; undefined where there is none.
+ * @template T
+ * @param {Promise<T>} result
+ * @returns {Promise<T | undefined>}
+ */
+async function orNone(result) {
   try {
-    return await fs.open(file, 'r');
+    return await result;
   } catch (error) {
     if (error.code === 'ENOENT') return undefined;
     throw error;
@@ -37,12 +42,12 @@ class Follower {
   /** Reads what is there, to the end of the file that the name stands for. */
   async look() {
     await this.#readOn();
-    const now = await fs.stat(this.#file).catch(() => undefined);
+    const now = await orNone(fs.stat(this.#file));
     if (!now || isSame(await this.#handle?.stat(), now)) return;
     // What was written between the last read and the rotation.
     await this.#readOn();
     await this.#handle?.close();
-    this.#handle = await openNow(this.#file);
+    this.#handle = await orNone(fs.open(this.#file, 'r'));
     this.#offset = 0;
     this.#put(undefined);
     await this.#readOn();
@@ -61,6 +66,10 @@ class Follower {
       this.#offset += bytesRead;
       this.#put(buffer.subarray(0, bytesRead));
     }
+  }
+
+  get isThere() {
+    return this.#handle !== undefined;
   }
 
   /** Never ends but by an error. @returns {Promise<never>} */

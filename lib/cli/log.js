@@ -121,20 +121,24 @@ async function follow(files, { stdout, stderr }) {
     const line = followedLine(text, stdout);
     if (line !== undefined) stdout.write(`${line}\n`);
   };
-  try {
-    await Promise.all(files.map((file) => {
-      if (file === STDIN) return readLines(file, tell);
-      let splitter = new LineSplitter();
-      return new Follower(file, (chunk) => {
-        if (chunk) splitter.push(chunk).forEach(tell);
-        else splitter = new LineSplitter();
-      }).go();
-    }));
-    return 0;
-  } catch (error) {
-    stderr.write(`os-sandbox: log: ${reasonOf(error)}\n`);
+  const complain = (file, reason) => stderr.write(`os-sandbox: log: ${printable(file)}: ${reason}\n`);
+  const followOne = async (file) => {
+    if (file === STDIN) return readLines(file, tell);
+    let splitter = new LineSplitter();
+    const follower = new Follower(file, (chunk) => {
+      if (chunk) splitter.push(chunk).forEach(tell);
+      else splitter = new LineSplitter();
+    });
+    await follower.look();
+    if (!follower.isThere) complain(file, 'waiting for it to be there');
+    return follower.go();
+  };
+  const failed = files.map((file) => followOne(file).then(() => 0, (error) => {
+    complain(file, reasonOf(error));
     return 1;
-  }
+  }));
+  // All others can go on being followed.
+  return Math.max(...(await Promise.all(failed)));
 }
 
 /** @param {{ flags: any, words: string[], stdout: any, stderr: any }} invocation */

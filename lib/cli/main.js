@@ -49,10 +49,10 @@ async function runSubcommand({ subcommand, flags, words }) {
 }
 
 /** @param {import('./parse').Parsed} parsed */
-async function runCommand({ flags, words }) {
+async function runCommand(parsed) {
   const reason = unusable();
   const { refuse, run } = require('./run');
-  const running = reason ? refuse(flags, words, reason) : run({ flags, words, ...require('./layers').optionsOf(flags) });
+  const running = reason ? refuse(parsed, reason) : run({ ...parsed, ...require('./layers').optionsOf(parsed.flags) });
   // Loaded while the command runs.
   const { endLike } = require('./ending');
   endLike(await running);
@@ -71,6 +71,9 @@ function failWith(error, first = RUN) {
   return error.name === 'SettingsError' ? CONFIG : SANDBOX;
 }
 
+/** Whether a word may not be what was given. @param {string} word */
+const isReplaced = (word) => word.includes('\ufffd');
+
 /** @param {string[]} given */
 async function main(given) {
   const parsed = parse(given);
@@ -78,8 +81,11 @@ async function main(given) {
   const print = (text) => require('./stdio').print(text);
   if (parsed.flags.help) print(require('./usage').helpOf(parsed.subcommand));
   else if (parsed.flags.version) print(`${require('../../package.json').version}\n`);
-  else if (parsed.subcommand === RUN) await runCommand(parsed);
-  else process.exitCode = await runSubcommand(parsed);
+  else {
+    if (given.some(isReplaced)) parsed.exact = require('./exact-words').exactWords(given, parsed);
+    if (parsed.subcommand === RUN) await runCommand(parsed);
+    else process.exitCode = await runSubcommand(parsed);
+  }
 }
 
 const args = process.argv.slice(2);

@@ -6,7 +6,8 @@ const { RUN, SUBCOMMANDS, flagsOf, keyOf, namesOf } = require('./flags');
 /**
  * @typedef {import('./flags').Flag} Flag
  * @typedef {Record<string, any>} Flags by `keyOf`: true, a string, a number, or a list of strings
- * @typedef {{ subcommand: string, flags: Flags, words: string[] }} Parsed subcommand: RUN for none
+ * @typedef {{ subcommand: string, flags: Flags, words: string[], exact?: Buffer[] }} Parsed subcommand: RUN for none;
+ *   exact: the bytes of the words, where they may not be UTF-8
  */
 
 /** The options of one command, by how they are written. @param {string} command @returns {Map<string, Flag>} */

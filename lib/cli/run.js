@@ -2,7 +2,7 @@
 // One command in the foreground.
 
 const { startSandbox } = require('../start');
-const { commandOf, cwdOf, envOf } = require('./command');
+const { bytesOf, commandOf, cwdOf, envOf } = require('./command');
 const { UsageError } = require('./errors');
 const { STDERR, namingTheFlag } = require('./layers');
 
@@ -56,18 +56,18 @@ function tellOf(violations, teller) {
 
 /**
  * Where nothing can be sandboxed.
- * @param {any} flags
- * @param {string[]} words
+ * @param {{ flags: any, words: string[], exact?: Buffer[] }} parsed
  * @param {string} reason
  * @returns {Promise<Ended>}
  */
-async function refuse(flags, words, reason) {
+async function refuse({ flags, words, exact }, reason) {
   const { say } = require('./stdio');
   if (!flags.allowUnsandboxed) {
     say(`cannot sandbox: ${reason}`);
     say('nothing was run; os-sandbox doctor tells more, --allow-unsandboxed runs the command all the same');
     return { exitCode: require('./exit-codes').SANDBOX, signal: undefined };
   }
+  if (exact) throw new UsageError('--allow-unsandboxed: the command has words that may not be UTF-8');
   const request = { argv: commandOf(flags, words), cwd: cwdOf(flags), env: envOf(flags, process.env) };
   say(`warning: running without a sandbox: ${reason}`);
   return require('./unsandboxed').runUnsandboxed(request);
@@ -90,7 +90,7 @@ async function start(flags, options) {
 
 /**
  * @param {any} session
- * @param {{ argv: string[], cwd: string, env: Record<string, string | undefined> }} request
+ * @param {{ argv: string[], argvBytes?: Buffer, cwd: string, env: Record<string, string | undefined> }} request
  * @returns {Promise<Ended & { failure?: { text: string, off: boolean } }>} off: nothing can be sandboxed here
  */
 async function runIn(session, request) {
@@ -104,12 +104,12 @@ async function runIn(session, request) {
 }
 
 /**
- * @param {{ flags: any, words: string[], options: any, warnings: string[], cwd: string }} invocation
+ * @param {{ flags: any, words: string[], exact?: Buffer[], options: any, warnings: string[], cwd: string }} invocation
  * @returns {Promise<Ended>}
  */
-async function run({ flags, words, options, warnings, cwd }) {
+async function run({ flags, words, exact, options, warnings, cwd }) {
   const argv = commandOf(flags, words);
-  const request = { argv, cwd, env: envOf(flags, process.env) };
+  const request = { argv, argvBytes: exact && bytesOf(argv, exact), cwd, env: envOf(flags, process.env) };
   /** @type {any} made below, before anything is asked */
   let asker;
   const asked = flags.ask ? { ...options, network: { ...options.network, onAskHost: (question) => asker.ask(question) } } : options;
@@ -124,7 +124,7 @@ async function run({ flags, words, options, warnings, cwd }) {
   asker = makeAsker(flags, argv[0], teller);
   require('../foreground');
   const { session, status } = /** @type {{ session: any, status: () => any }} */ (await starting);
-  if (!session) return refuse(flags, words, status().reason);
+  if (!session) return refuse({ flags, words, exact }, status().reason);
   warn(status().warnings);
   const tellRest = (flags.violations ?? STDERR) === STDERR ? tellOf(session.violations, teller) : () => {};
   let ended;
@@ -139,7 +139,7 @@ async function run({ flags, words, options, warnings, cwd }) {
   warn(status().warnings);
   if (ended.failure && !ended.failure.off) teller.tell(ended.failure.text);
   await teller.flush();
-  return ended.failure?.off ? refuse(flags, words, ended.failure.text) : ended;
+  return ended.failure?.off ? refuse({ flags, words, exact }, ended.failure.text) : ended;
 }
 
 module.exports = { refuse, run };

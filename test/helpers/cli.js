@@ -48,7 +48,12 @@ function makePlace(t) {
     return { code, signal, stdout, stderr };
   };
   const sh = (script, args = [], options = undefined) => cli([...args, 'sh', '-c', script], options);
-  return { base, home, workspace, outside, env, start, cli, sh };
+  /** @param {string} script @param {string[]} [args] */
+  const quiet = (script, args = []) => sh(script, ['--violations', 'none', ...args]);
+  return { base, home, workspace, outside, env, start, cli, sh, quiet };
 }
 
-module.exports = { MAIN, makePlace, textOf };
+/** Lines that the command line itself said. @param {{ stderr: string }} result */
+const saidBy = ({ stderr }) => stderr.split('\n').filter((line) => line.startsWith('os-sandbox: ')).map((line) => line.slice('os-sandbox: '.length));
+
+module.exports = { MAIN, makePlace, saidBy, textOf };
