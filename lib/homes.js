@@ -1,6 +1,7 @@
 'use strict';
 
 const os = require('node:os');
+const path = require('node:path');
 
 /** The answer, or undefined where an account, a HOME or a line of passwd is missing, as in many containers. */
 function attempt(question) {
@@ -18,4 +19,9 @@ function homes() {
   return { home, accountHome: accountHome === home ? undefined : accountHome };
 }
 
-module.exports = { homes };
+/** An entry of the options without its `~`. @param {string} entry */
+function expandHome(entry) {
+  return entry === '~' || entry.startsWith('~/') ? path.join(homes().home, entry.slice(1)) : entry;
+}
+
+module.exports = { expandHome, homes };

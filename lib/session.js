@@ -323,4 +323,4 @@ class Session {
   }
 }
 
-module.exports = { Session, sandboxError };
+module.exports = { Session, encodeList, sandboxError };

@@ -137,4 +137,4 @@ async function run({ flags, words, options, warnings, cwd }) {
   return ended.failure?.off ? refuse(flags, words, ended.failure.text) : ended;
 }
 
-module.exports = { refuse, run };
+module.exports = { refuse, run, start };
