@@ -4,9 +4,10 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 
-const { homes } = require('./homes');
+const { expandHome, homes } = require('./homes');
 const { machinePlace } = require('./machine-place');
 const { loadNative } = require('./native');
+const { encodeList, sandboxError } = require('./session');
 
 /**
  * @typedef {{ option: string, index: number, entry: string }} Rule
@@ -49,26 +50,28 @@ function questionsOf(targets) {
   return (Array.isArray(targets) ? Array.from(targets) : [targets]).map(questionOf);
 }
 
-/** NUL behind every item. @param {readonly string[]} items */
-const encodeList = (items) => items.map((item) => `${item}\0`).join('');
-
-/**
- * The addon's answer.
- * @param {Asked} asked
- * @param {{ paths?: string[], hosts?: string[], plan?: boolean }} request
- */
-async function ask({ made, cwd, additionalDirs = [], supervised = true }, { paths = [], hosts = [], plan = false }) {
-  const text = await loadNative().addon.explain(made.handle, {
+/** Where it is asked, as the addon takes it. @param {Asked} asked */
+function placeFields({ cwd, additionalDirs = [] }) {
+  return {
     ...homes(),
     tmpdir: os.tmpdir(),
     cwd,
     searchPath: process.env.PATH ?? '',
     environment: encodeList(Object.entries(process.env).map(([name, value]) => `${name}=${value}`)),
     additionalDirs: encodeList(additionalDirs),
-    supervised,
-    paths: encodeList(paths),
-    hosts: encodeList(hosts),
-    plan,
+  };
+}
+
+/**
+ * The addon's answer.
+ * @param {Asked} asked
+ * @param {{ paths?: string[], hosts?: string[], plan?: boolean }} request
+ */
+async function ask(asked, { paths = [], hosts = [], plan = false }) {
+  const { made, supervised = true } = asked;
+  const request = { ...placeFields(asked), supervised, paths: encodeList(paths), hosts: encodeList(hosts), plan };
+  const text = await loadNative().addon.explain(made.handle, request).catch((/** @type {Error} */ { message }) => {
+    throw sandboxError(message);
   });
   return JSON.parse(text);
 }
@@ -119,7 +122,7 @@ function whyOfHost({ verdict, why, list, isAddress, isLocal }) {
 
 /** @param {Question} question @param {any} told @param {any} options @param {boolean} network @returns {Explanation} */
 function hostExplanation({ target }, told, options, network) {
-  if (told === null) throw new TypeError(`explain: ${JSON.stringify(target)} is no host: expected HOST or HOST:PORT (a path has a / in it)`);
+  if (told === null) throw new TypeError(`explain: ${JSON.stringify(target)} is no host: expected HOST or HOST:PORT, in ASCII (a path has a / in it)`);
   const { host, port, verdict, ports, exceptPorts } = told;
   const place = { target, kind: /** @type {const} */ ('host'), host, ...(port !== undefined && { port }) };
   if (!network) return { ...place, reach: { allowed: false, why: 'commands have no network on this host' } };
@@ -147,7 +150,7 @@ async function explain(targets, asked) {
 async function explainOff({ kind, target, text }, cwd) {
   const free = { allowed: true, why: OFF };
   if (kind === 'host') return { target, kind, host: text, reach: { ...free } };
-  const below = text === '~' || text.startsWith('~/') ? path.join(homes().home, text.slice(1)) : path.resolve(cwd, text);
+  const below = path.resolve(cwd, expandHome(text));
   const exists = await fs.promises.stat(below).then(() => true, () => false);
   return { target, kind, path: below, exists, read: { ...free }, write: { ...free } };
 }
@@ -174,4 +177,18 @@ async function planOf(asked) {
   return { ...plan, warnings };
 }
 
-module.exports = { explain, explainUnsandboxed, placeOf, planOf };
+/** A profile without one has no network. */
+const EXAMPLE_PORT = 3128;
+
+/** The profile of a macOS sandbox, with this machine's paths. @param {Asked} asked @returns {string} */
+function darwinProfile(asked) {
+  const place = { ...placeFields(asked), proxyPort: EXAMPLE_PORT };
+  try {
+    const note = `; ${EXAMPLE_PORT} stands for the port of the sandbox's proxy`;
+    return `${note}\n${loadNative().addon.profileDarwin(asked.made.handle, place)}`;
+  } catch (error) {
+    throw sandboxError(/** @type {Error} */ (error).message);
+  }
+}
+
+module.exports = { darwinProfile, explain, explainUnsandboxed, placeOf, planOf };

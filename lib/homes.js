@@ -22,4 +22,9 @@ function homes() {
   return { home, accountHome: accountHome === home ? undefined : accountHome };
 }
 
-module.exports = { homes };
+/** An entry of the options without its `~`. @param {string} entry */
+function expandHome(entry) {
+  return entry === '~' || entry.startsWith('~/') ? path.join(homes().home, entry.slice(1)) : entry;
+}
+
+module.exports = { expandHome, homes };

@@ -4,7 +4,8 @@ const path = require('node:path');
 const fs = require('node:fs');
 
 const { explain } = require('./explain');
-const { homes } = require('./homes');
+const { expandHome, homes } = require('./homes');
+const { cautionOf } = require('./learn-cautions');
 const { makePolicy } = require('./policy');
 
 /**
@@ -13,13 +14,10 @@ const { makePolicy } = require('./policy');
  * @typedef {import('./violations').Violation} Violation
  * @typedef {import('./explain').Explanation} Explanation
  * @typedef {import('./explain').Access | import('./explain').Reach} Answer
- * @typedef {{ option: string, entry: string | true }} Addition
+ * @typedef {{ option: string, entry: string | true, at?: string, secret?: boolean }} Addition at: the denial that it lifts is of this folder; secret: of credentials
  * @typedef {{ target: string, what: 'read' | 'write' | 'connect' | 'reach', isName?: boolean }} Need isName: that it is there, or not, was to change
  * @typedef {{ violation: Violation, why: string }} Ungranted
  */
-
-/** An addition can be in the way of nothing but the next denial behind it. */
-const ROUNDS = 4;
 
 /** A name can be given or taken only where the folder that it is in may be written. */
 const OF_NAMES = new Set(['file-write-create', 'file-write-unlink']);
@@ -62,7 +60,7 @@ function answerTo({ what }, explanation) {
 /** Below the home as people write it. @param {string} file */
 function shortPath(file) {
   const { home } = homes();
-  return home !== '/' && file.startsWith(`${home}/`) ? `~${file.slice(home.length)}` : file;
+  return home !== '/' && (file === home || file.startsWith(`${home}/`)) ? `~${file.slice(home.length)}` : file;
 }
 
 /** A name belongs to its folder. The root itself is nothing to grant. @param {string} file @param {boolean} isName @returns {Addition | undefined} */
@@ -71,31 +69,36 @@ function writeRoot(file, isName) {
   return root === '/' ? undefined : { option: 'filesystem.allowWrite', entry: shortPath(root) };
 }
 
+const SECRET = 'credentials, denied by default';
+
+/** @param {import('./explain').Access} answer */
+const isStrict = ({ why }) => why.endsWith('see allowRead');
+
+/** Closed by a default, which allowRead lifts. @param {import('./explain').Access} answer @param {any} explanation @returns {Addition | undefined} */
+function opened(answer, { resolved }) {
+  const secret = answer.why === SECRET;
+  return secret || isStrict(answer) ? { option: 'filesystem.allowRead', entry: shortPath(resolved), at: answer.at, secret } : undefined;
+}
+
 /** @type {Record<Need['what'], (answer: any, explanation: any, need: Need) => Addition | undefined>} */
 const ADDITIONS = {
-  read: ({ why }, { resolved }) => (opensReading(why) ? { option: 'filesystem.allowRead', entry: shortPath(resolved) } : undefined),
-  write: ({ why, at }, { resolved }, { isName = false }) => {
-    if (opensReading(why)) return { option: 'filesystem.allowRead', entry: shortPath(resolved) };
-    if (why === 'outside the write roots') return writeRoot(resolved, isName);
+  read: opened,
+  write: (answer, explanation, { isName = false }) => {
+    const { why, at } = answer;
+    // With strict reads a write root is readable.
+    if (why === 'outside the write roots' || isStrict(answer)) return writeRoot(explanation.resolved, isName);
     if (why.includes('see filesystem.packageCache')) return { option: 'filesystem.packageCache', entry: true };
     if (why.endsWith('see allowGitConfig')) return { option: 'filesystem.allowGitConfig', entry: true };
-    return why.endsWith('see allowProtected') && at ? { option: 'filesystem.allowProtected', entry: at } : undefined;
+    return why.endsWith('see allowProtected') && at ? { option: 'filesystem.allowProtected', entry: at } : opened(answer, explanation);
   },
-  connect: ({ why }, { resolved }) => {
-    if (why.endsWith('see allowUnixSockets')) return { option: 'network.allowUnixSockets', entry: shortPath(resolved) };
-    return opensReading(why) ? { option: 'filesystem.allowRead', entry: shortPath(resolved) } : undefined;
-  },
+  connect: (answer, explanation) =>
+    answer.why.endsWith('see allowUnixSockets') ? { option: 'network.allowUnixSockets', entry: shortPath(explanation.resolved) } : opened(answer, explanation),
   reach: ({ why }, { host, port }) => {
     if (why === 'not in network.allowedIPs') return { option: 'network.allowedIPs', entry: hostText(host, port) };
     const isHostsOwn = why.startsWith('a loopback address') && port !== undefined;
     return why === 'not in network.allowedDomains' || isHostsOwn ? { option: 'network.allowedDomains', entry: hostText(host, port) } : undefined;
   },
 };
-
-/** Closed by a default, which allowRead lifts. @param {string} why */
-function opensReading(why) {
-  return why === 'credentials, denied by default' || why.endsWith('see allowRead');
-}
 
 /** @param {any} options @param {Addition} addition */
 function withAddition(options, { option, entry }) {
@@ -109,13 +112,24 @@ const isRefused = (answer) => answer !== undefined && answer.allowed !== true;
 
 /** Whether what holds for the first entry holds for the other. @param {string} wide @param {string} narrow */
 function covers(wide, narrow) {
-  return narrow !== wide && (narrow.startsWith(`${wide.replace(/\/$/, '')}/`) || (narrow.startsWith(`${wide}:`) && !wide.includes(':')));
+  return narrow.startsWith(`${wide.replace(/\/$/, '')}/`) || (narrow.startsWith(`${wide}:`) && !wide.includes(':'));
+}
+
+/** What is denied inside of the wider folder stays so there. @param {Addition} wide @param {Addition} narrow */
+function makesNeedless(wide, { option, entry, at, secret }) {
+  // With strict reads a write root is readable.
+  const isRoot = wide.option === 'filesystem.allowWrite' && option === 'filesystem.allowRead' && !secret;
+  if (!(isRoot ? covers(String(wide.entry), `${entry}/`) : wide.option === option && covers(String(wide.entry), String(entry)))) return false;
+  return at === undefined || covers(at, `${expandHome(String(wide.entry))}/`);
 }
 
 /** Without what a wider addition has. @param {Addition[]} additions */
 function collapse(additions) {
-  return additions.filter(({ option, entry }) => !additions.some((other) => other.option === option && covers(String(other.entry), String(entry))));
+  return additions.filter((addition) => !additions.some((other) => makesNeedless(other, addition)));
 }
+
+/** @param {Addition} addition */
+const keyOf = ({ option, entry }) => `${option} ${entry}`;
 
 class Learner {
   /** @type {Addition[]} */
@@ -135,19 +149,26 @@ class Learner {
   /** One more addition for each that is still refused. @param {Violation[]} violations @returns {Promise<Violation[]>} */
   async round(violations) {
     this.#round += 1;
+    const before = new Set(this.additions.map(keyOf));
     const needs = violations.map((violation) => ({ violation, need: needOf(violation) }));
     const asked = needs.filter(({ need }) => need !== undefined);
     const explanations = await explain(asked.map(({ need }) => need?.target), { ...this.#place, made: makePolicy(this.#options) });
     const open = [];
     for (const { violation, need } of needs) {
       if (need === undefined) this.#giveUp(violation);
-      else if (this.#add(violation, need, explanations[asked.findIndex((one) => one.need === need)])) open.push(violation);
+      else if (this.#add(violation, need, /** @type {Explanation} */ (explanations.shift()), before)) open.push(violation);
     }
     return open;
   }
 
-  /** @param {Violation} violation @param {Need} need @param {Explanation} explanation @returns {boolean} whether it was refused, and something was added */
-  #add(violation, need, explanation) {
+  /**
+   * @param {Violation} violation
+   * @param {Need} need
+   * @param {Explanation} explanation
+   * @param {Set<string>} before what was added before it was asked
+   * @returns {boolean} whether it was refused, and something was added
+   */
+  #add(violation, need, explanation, before) {
     const answer = answerTo(need, explanation);
     if (!isRefused(answer)) {
       // What the rules allow as it is was refused for something that they do not say.
@@ -157,12 +178,11 @@ class Learner {
     // What is not there would not have been read either.
     if (need.what === 'read' && explanation.kind === 'path' && !explanation.exists) return false;
     const addition = /** @type {Answer} */ (answer).rule === undefined ? ADDITIONS[need.what](answer, explanation, need) : undefined;
-    if (addition === undefined) {
+    if (addition === undefined || before.has(keyOf(addition))) {
       this.#giveUp(violation, /** @type {Answer} */ (answer));
       return false;
     }
-    const known = this.additions.some(({ option, entry }) => option === addition.option && entry === addition.entry);
-    if (!known) {
+    if (!this.additions.some((known) => keyOf(known) === keyOf(addition))) {
       this.additions.push(addition);
       this.#options = withAddition(this.#options, addition);
     }
@@ -184,7 +204,7 @@ class Learner {
 function settingsOf(options, additions) {
   /** @type {any} */
   const settings = {};
-  for (const { option, entry } of collapse(additions)) {
+  for (const { option, entry } of additions) {
     const [group, key] = option.split('.');
     settings[group] ??= {};
     if (entry === true) settings[group][key] = true;
@@ -197,14 +217,15 @@ function settingsOf(options, additions) {
  * @param {Violation[]} violations
  * @param {any} options what held for the command
  * @param {{ cwd: string }} place
- * @returns {Promise<{ settings: any, ungranted: Ungranted[] }>}
+ * @returns {Promise<{ settings: any, cautions: string[], ungranted: Ungranted[] }>} cautions: of what to think twice about
  */
 async function learnFrom(violations, options, place) {
   const learner = new Learner(options, place);
   let open = violations;
-  for (let round = 0; open.length > 0 && round < ROUNDS; round += 1) open = await learner.round(open);
+  while (open.length > 0) open = await learner.round(open);
   const ungranted = [...learner.ungranted].map(([violation, why]) => ({ violation, why }));
-  return { settings: settingsOf(options, learner.additions), ungranted };
+  const additions = collapse(learner.additions);
+  return { settings: settingsOf(options, additions), cautions: additions.flatMap((addition) => cautionOf(addition) ?? []), ungranted };
 }
 
 module.exports = { learnFrom };

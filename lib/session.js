@@ -330,4 +330,4 @@ class Session {
   }
 }
 
-module.exports = { Session, sandboxError };
+module.exports = { Session, encodeList, sandboxError };

@@ -15,6 +15,8 @@ for (const name of Object.keys(process.env)) if (/^npm_config_/i.test(name)) del
 t.teardown(() => fs.rmSync(home, { recursive: true, force: true }));
 
 const { OsSandbox } = require('..');
+const { planOf } = require('../lib/explain');
+const { makePolicy } = require('../lib/policy');
 const { scratchFolder, startSandbox } = require('./helpers/sandbox');
 const { PROBE } = require('./helpers/probe');
 
@@ -98,7 +100,23 @@ async function experience(machine, paths) {
   return JSON.parse(stdout);
 }
 
-t.test('explain says of every path what a command finds', async (t) => {
+const WRITABLE_MOUNTS = ['writable', 'pinned', 'own temporary', 'own copy', 'own, empty'];
+const NO_MOUNTS = ['link', 'empty folder'];
+
+/** Where the plan of the options and the mounts of a run differ. @param {any} machine @param {any} filesystem @param {string} cwd */
+async function mountDifferences(machine, filesystem, cwd) {
+  const { mounts } = await planOf({ made: makePolicy({ filesystem }), cwd });
+  const { stdout } = await machine.run(['cat', '/proc/self/mountinfo']);
+  const modes = new Map(stdout.trim().split('\n').map((line) => line.split(' ')).map((words) => [words[4], words[5].slice(0, 2)]));
+  const wanted = ({ kind }) => (NO_MOUNTS.includes(kind) ? undefined : WRITABLE_MOUNTS.includes(kind) ? 'rw' : 'ro');
+  const own = new Set(mounts.map(({ path: at }) => at));
+  return [
+    ...mounts.filter((mount) => modes.get(mount.path) !== wanted(mount)).map((mount) => ({ ...mount, is: modes.get(mount.path) })),
+    ...[...modes].filter(([at, mode]) => mode === 'rw' && !own.has(at) && !/^\/dev(\/|$)/.test(at)),
+  ];
+}
+
+t.test('explain says of every path what a command finds, and the plan what is mounted for it', async (t) => {
   let compared = 0;
   for (const name of Object.keys(policies({ workspace: '', beside: '' }))) {
     const places = makePlaces(t);
@@ -119,6 +137,7 @@ t.test('explain says of every path what a command finds', async (t) => {
       for (const { why } of told) if (!write.allowed && why !== write.why) wrong.push({ target, write, why });
     });
     t.strictSame(wrong, [], name);
+    t.strictSame(await mountDifferences(sandbox.machine(places.workspace), filesystem, places.workspace), [], `${name}: mounts`);
     await sandbox.dispose();
   }
   t.ok(compared > 1500, `${compared} answers compared`);
@@ -160,11 +179,16 @@ t.test('a path is told from a host by its look, and ports from the rules', async
   t.match(said[6], { reach: { allowed: true, exceptPorts: [25] } });
   t.notOk('ports' in said[7].reach || 'exceptPorts' in said[7].reach, 'at every port');
   t.match(said[8], { host: '2001:db8::1', port: 80 });
+  const ports = Array.from({ length: 100 }, (_, i) => i + 1);
+  await sandbox.updateNetwork({ allowedDomains: ports.map((port) => `a.example.com:${port}`) });
+  t.strictSame((await sandbox.explain('a.example.com'))[0].reach.ports, ports, 'every port');
   t.match((await sandbox.explain('/tmp/../etc/hosts'))[0], { kind: 'path', path: '/etc/hosts' }, 'one target');
   await sandbox.updateNetwork({});
   t.equal((await sandbox.explain('b.example.com'))[0].reach.allowed, false, 'as the rules are now');
-  for (const wrong of ['', 'a b', 'host:99999', 'x\0', 7, undefined, ['ok', '']]) await t.rejects(sandbox.explain(wrong), TypeError, JSON.stringify(wrong));
+  for (const wrong of ['', 'a b', 'file:///etc/passwd', 'host:99999', 'x\0', 7, undefined, ['ok', '']]) await t.rejects(sandbox.explain(wrong), TypeError, JSON.stringify(wrong));
   await t.rejects(sandbox.explain('x.example.com', { cwd: '' }), TypeError);
+  const closed = await startSandbox(t, { filesystem: { denyRead: ['/'] } });
+  await t.rejects(closed.explain('./x'), { code: 'ERR_OS_SANDBOX', message: /filesystem\.denyRead\[0\]/ }, 'as a run');
 });
 
 t.test('where nothing is sandboxed everything is allowed, and that is said', async (t) => {
@@ -193,10 +217,12 @@ t.test('a question changes nothing, and does not hold the event loop', async (t)
 t.test('the command line prints a block for each target, or JSON, and the plan of the options', async (t) => {
   const { workspace } = makePlaces(t);
   const options = { filesystem: { denyRead: ['closed'] }, network: { allowedDomains: ['*.example.com:443'] } };
-  const run = async (flags, words) => {
-    let text = '';
-    const code = await require('../lib/cli/explain').main({ flags: { cwd: workspace, ...flags }, words, options, stdout: { write: (more) => (text += more) } });
-    return { code, text };
+  const run = async (flags, words, given = options, warnings = []) => {
+    const said = { code: 0, text: '', errors: '' };
+    const stdout = { write: (more) => (said.text += more) };
+    const stderr = { write: (more) => (said.errors += more) };
+    said.code = await require('../lib/cli/explain').main({ flags: { cwd: workspace, ...flags }, words, options: given, warnings, stdout, stderr });
+    return said;
   };
   const { code, text } = await run({}, ['./closed/file', 'a.example.com', './new\u001b[2J']);
   t.equal(code, 0, 'answered, though something is denied');
@@ -210,9 +236,21 @@ t.test('the command line prints a block for each target, or JSON, and the plan o
   t.match(plan, new RegExp(`^hidden folder +${workspace}/closed$`, 'm'));
   t.match(plan, new RegExp(`^writable +${workspace}$`, 'm'));
   t.match(plan, new RegExp(`^bwrap .*--unshare-user.* --bind ${workspace} ${workspace} `, 'm'));
-  const json = JSON.parse((await run({ profile: 'linux', json: true }, [])).text);
-  t.ok(json.mounts.some(({ kind, path: at }) => kind === 'hidden folder' && at === `${workspace}/closed`));
-  for (const [flags, words] of [[{}, []], [{ profile: 'linux' }, ['x']], [{ profile: 'plan9' }, []], [{}, ['a b']]]) {
+  t.match(await run({}, ['file']), { text: /^file \(as a host; the file is \.\/file\)$/m }, 'a careless name');
+
+  const cache = { filesystem: { packageCache: true } };
+  fs.mkdirSync(path.join(home, '.npm'), { recursive: true });
+  const { text: profile } = await run({ profile: 'darwin' }, [], cache);
+  t.match(profile, /^;.*\n\(version 1\)\n\(deny default\)$/m);
+  t.match(profile, /^\(allow network-outbound \(remote ip "localhost:\d+"\)\)$/m, 'with the network that a run has');
+  t.match(profile, `(subpath "${home}/.npm")`, 'and the cache that the environment names');
+
+  t.match(await run({}, ['x.example.com'], options, ['a key without effect\u001b']), { errors: 'os-sandbox: warning: a key without effect\\u001b\n' });
+  const nothing = { filesystem: { denyRead: ['/'] } };
+  for (const [flags, words] of [[{}, ['./x']], [{ profile: 'linux' }, []], [{ profile: 'darwin' }, []]]) {
+    t.strictSame(await run(flags, words, nothing), { code: 125, text: '', errors: 'os-sandbox: filesystem.denyRead[0]: / cannot be read-denied, nothing could run\n' });
+  }
+  for (const [flags, words] of [[{ profile: 'linux' }, ['x']], [{}, ['a b']]]) {
     const error = await run(flags, words).catch((reason) => reason);
     t.ok(error instanceof require('../lib/cli/errors').UsageError, JSON.stringify([flags, words]));
   }

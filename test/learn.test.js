@@ -2,7 +2,7 @@
 // os-sandbox learn: the smallest additions that would have let a command pass, and what none can.
 
 const t = require('tap');
-const { execFileSync, spawnSync } = require('node:child_process');
+const { execFileSync, spawn, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const net = require('node:net');
 const path = require('node:path');
@@ -38,7 +38,7 @@ function makePlaces(t) {
     fs.writeFileSync(file, JSON.stringify(settings));
     return file;
   };
-  return { workspace, beside, home, cli, learn, keep };
+  return { workspace, beside, home, env, cli, learn, keep };
 }
 
 t.test('with the additions the command passes, and without them it does not', async (t) => {
@@ -99,6 +99,40 @@ t.test('what no addition can allow is told on stderr with its rule', async (t) =
     t.ok(told.some((each) => words.test(each)), String(words));
   }
   t.equal(told.length, 6, told.join('\n'));
+});
+
+t.test('what a person is to think twice about is named, and credentials are not among what a folder around them has', async (t) => {
+  const { workspace, home, learn, keep, cli } = makePlaces(t);
+  const line = 'failed=0; ls ~ || failed=1; cat ~/.netrc || failed=1; cat ~/notes || failed=1; echo x > ~/new || failed=1; echo x > .envrc || failed=1; exit $failed';
+  const before = learn('--allow-read', '.', '--', 'sh', '-c', line);
+  t.equal(before.status, 1);
+  t.strictSame(before.settings, { filesystem: { allowRead: ['.', '~/.netrc'], allowWrite: ['~', workspace], allowProtected: ['.envrc'] } });
+  const cautions = before.stderr.split('\n').filter((each) => each.includes('think twice'));
+  t.equal(cautions.length, 3, cautions.join('\n'));
+  for (const words of [/allowWrite "~": the home directory/, /allowRead "~\/\.netrc": credentials/, /allowProtected "\.envrc"/]) t.ok(cautions.some((each) => words.test(each)), String(words));
+  const after = cli('--default-read', 'deny', '--settings', keep(before.settings), '--', 'sh', '-c', line);
+  t.equal(after.status, 0, after.stderr);
+  t.ok(fs.existsSync(path.join(home, 'new')));
+  t.strictSame(learn('--allow-read', '.', '--', 'sh', '-c', 'echo x > ~/new').settings, { filesystem: { allowWrite: ['~'] } }, 'a write root is readable');
+  const system = learn('-c', 'echo x > /etc/new-of-a-test; mkdir /usr/new-of-a-test; mkdir ~/.cache');
+  t.strictSame(system.settings.filesystem.allowWrite, [workspace, '/etc', '/usr', '~']);
+  t.equal(system.stderr.match(/think twice/g).length, 3);
+});
+
+t.test('a signal reaches the command, and what it was refused until then is printed', async (t) => {
+  const { workspace, env, beside } = makePlaces(t);
+  const child = spawn(process.execPath, [CLI, 'learn', '-c', `trap 'exit 7' TERM; echo x > ${beside}/file; echo ready; while :; do sleep 0.1; done`], { cwd: workspace, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  t.teardown(() => child.kill('SIGKILL'));
+  let stdout = '';
+  child.stdout.on('data', (data) => (stdout += data));
+  let stderr = '';
+  child.stderr.on('data', (data) => {
+    stderr += data;
+    if (/^ready$/m.test(stderr)) child.kill('SIGTERM');
+  });
+  const [code] = await once(child, 'close');
+  t.equal(code, 7);
+  t.strictSame(JSON.parse(stdout), { filesystem: { allowWrite: [workspace, `${beside}/file`] } });
 });
 
 t.test('the output of the command goes to stderr, its exit code is learn’s', async (t) => {

@@ -239,7 +239,7 @@ t.test('network: the proxy and named sockets alone', async (t) => {
   const remote = (profile, host, port) => profile.allows('network-outbound', { side: 'remote', host, port });
   const connects = (profile, name) => profile.allows('network-outbound', { side: 'remote', path: name });
   const network = { allowUnixSockets: ['/opt/agent.sock', '/opt/dir{a,b}/*.sock', '../outside'] };
-  const profile = profileOf({ network, filesystem: { denyRead: ['run'] } }, { cwd, proxyPort: 3128, additionalDirs: [`${root}/outside`] });
+  const profile = profileOf({ network, filesystem: { denyRead: ['run'] } }, { cwd, proxyPort: 3128, additionalDirs: `${root}/outside\0` });
   t.ok(remote(profile, 'localhost', 3128));
   t.notOk(remote(profile, 'localhost', 3129));
   t.notOk(remote(profile, 'example.com', 3128));

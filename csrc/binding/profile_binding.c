@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "binding/bound.h"
 #include "binding/js_values.h"
+#include "command/environment.h"
 #include "plan/sbpl.h"
 #include "policy/unix_sockets.h"
 
@@ -20,6 +21,7 @@ struct profile_place {
     char *package_cache;
     char *tag;
     struct strvec additional_dirs;
+    struct strvec environment;
     uint16_t proxy_port;
     bool private_tmpdir;
     bool case_sensitive;
@@ -35,24 +37,12 @@ static void place_clear(struct profile_place *place) {
     free(place->package_cache);
     free(place->tag);
     strvec_clear(&place->additional_dirs);
+    strvec_clear(&place->environment);
 }
 
+/* What is absent is empty. */
 static bool read_list(napi_env env, napi_value value, struct strvec *out) {
-    uint32_t length;
-    bool is_array = false;
-    if (value == NULL)
-        return true;
-    if (napi_is_array(env, value, &is_array) != napi_ok || !is_array)
-        return js_list(env, value, out) == 0;
-    if (napi_get_array_length(env, value, &length) != napi_ok)
-        return false;
-    for (uint32_t i = 0; i < length; i++) {
-        napi_value item;
-        char *text = napi_get_element(env, value, i, &item) == napi_ok ? js_string(env, item, NULL) : NULL;
-        if (text == NULL || strvec_push_owned(out, text) != 0)
-            return false;
-    }
-    return true;
+    return value == NULL || js_list(env, value, out) == 0;
 }
 
 static char *read_text(napi_env env, napi_value options, const char *name) {
@@ -73,7 +63,6 @@ static bool read_place(napi_env env, napi_value options, struct profile_place *p
                                     .tmpdir = read_text(env, options, "tmpdir"),
                                     .search_path = read_text(env, options, "searchPath"),
                                     .program = read_text(env, options, "program"),
-                                    .package_cache = read_text(env, options, "packageCache"),
                                     .tag = read_text(env, options, "tag"),
                                     .private_tmpdir = read_flag(env, options, "privateTmpdir"),
                                     .case_sensitive = read_flag(env, options, "caseSensitive")};
@@ -81,7 +70,9 @@ static bool read_place(napi_env env, napi_value options, struct profile_place *p
         return false;
     place->proxy_port = (uint16_t)port;
     return place->home[0] == '/' && place->cwd[0] == '/' && place->tmpdir[0] == '/' &&
-           read_list(env, js_property(env, options, "additionalDirs"), &place->additional_dirs);
+           read_list(env, js_property(env, options, "additionalDirs"), &place->additional_dirs) &&
+           read_list(env, js_property(env, options, "environment"), &place->environment) &&
+           (place->package_cache = env_package_cache(&place->environment, place->home, place->cwd)) != NULL;
 }
 
 /* --- what is to be looked at --- */

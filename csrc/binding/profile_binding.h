@@ -6,10 +6,10 @@
 
 /*
  * profileDarwin(policy, {home, accountHome?, cwd, tmpdir, additionalDirs?, proxyPort?, tag?, searchPath?,
- * program?, packageCache?, privateTmpdir?, caseSensitive?}) → string: the policy as a profile for
- * sandbox-exec(1) of macOS, with the paths resolved on this machine. additionalDirs is an array, or a string
- * in which each item ends with NUL. Looks at the file system before it returns. Throws a TypeError about an
- * option that a profile cannot say.
+ * program?, environment?, privateTmpdir?, caseSensitive?}) → string: the policy as a profile for
+ * sandbox-exec(1) of macOS, with the paths resolved on this machine. additionalDirs and environment are
+ * strings in which each item ends with NUL. Looks at the file system before it returns. Throws a TypeError
+ * about an option that a profile cannot say.
  */
 napi_value profile_binding_darwin(napi_env env, napi_callback_info info);
 

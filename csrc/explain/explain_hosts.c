@@ -80,8 +80,7 @@ static uint16_t unnamed_port(const uint16_t *ports, size_t count) {
 
 static void decide_at_every_port(const struct network_rules *rules, const struct host_files *files,
                                  const struct network_target *target, struct explained_host *out) {
-    static const size_t most = EXPLAINED_PORTS_MAX;
-    uint16_t ports[1024];
+    uint16_t ports[EXPLAINED_PORTS_MAX];
     size_t count = network_rules_named_ports(rules, ports, sizeof ports / sizeof ports[0]);
     struct network_decision others = decide(rules, files, target, unnamed_port(ports, count));
     out->decision = others;
@@ -91,7 +90,7 @@ static void decide_at_every_port(const struct network_rules *rules, const struct
             out->decision = there;
     }
     out->but = rank(others.verdict) == rank(out->decision.verdict);
-    for (size_t i = 0; i < count && out->port_count < most; i++) {
+    for (size_t i = 0; i < count; i++) {
         bool best = rank(decide(rules, files, target, ports[i]).verdict) == rank(out->decision.verdict);
         if (best != out->but)
             out->ports[out->port_count++] = ports[i];

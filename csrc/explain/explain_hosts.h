@@ -10,14 +10,13 @@
 #include "network/host_files.h"
 #include "policy/network_rules.h"
 
-/* Ports that are told one by one. */
-#define EXPLAINED_PORTS_MAX 64
+/* Ports that rules name, of which each is told. */
+#define EXPLAINED_PORTS_MAX 1024
 
 struct explained_host {
     char host[DOMAIN_NAME_MAX + 1];
     bool is_address;
-    bool is_local; /* localhost: inside it is the sandbox's own, but for ports of this host that a rule names
-                    */
+    bool is_local; /* localhost: the sandbox's own, but for ports of this host that a rule names */
     uint16_t port; /* 0: none was asked about */
     struct network_decision decision; /* without a port: the best one of any port */
     bool by_port;                     /* it does not hold at every port: */

@@ -1,16 +1,15 @@
 'use strict';
 
-const os = require('node:os');
+const fs = require('node:fs');
+const path = require('node:path');
 
-const { explain, placeOf, planOf } = require('../explain');
-const { homes } = require('../homes');
-const { loadNative } = require('../native');
+const { darwinProfile, explain, placeOf, planOf } = require('../explain');
 const { makePolicy } = require('../policy');
 const { shellQuoteArg } = require('../shell');
 const { UsageError } = require('./errors');
+const { SANDBOX } = require('./exit-codes');
 const { printable } = require('./printable');
 
-const PROFILES = ['linux', 'darwin'];
 const KIND_WIDTH = 'hidden but below'.length;
 
 /** @param {import('../explain').Rule} rule */
@@ -28,10 +27,18 @@ function line(what, { allowed, why, rule, at, ports, exceptPorts }) {
   return `  ${what.padEnd(8)}${(allowed === true ? 'yes' : allowed === false ? 'no' : 'asks').padEnd(5)}${printable(notes.join(': ') + by)}`;
 }
 
-/** @param {import('../explain').Explanation} explanation */
-function block(explanation) {
-  if (explanation.kind === 'host') return [printable(explanation.target), line('reach', /** @type {any} */ (explanation.reach))];
-  const { target, path, resolved = path, exists, read, write, connect } = explanation;
+/** Names of files look like those of hosts. @param {string} target @param {string} cwd */
+function noteOfFile(target, cwd) {
+  return fs.existsSync(path.join(cwd, target)) ? ` (as a host; the file is ./${target})` : '';
+}
+
+/** @param {import('../explain').Explanation} explanation @param {string} cwd */
+function block(explanation, cwd) {
+  if (explanation.kind === 'host') {
+    const { target, reach } = explanation;
+    return [printable(`${target}${noteOfFile(target, cwd)}`), line('reach', /** @type {any} */ (reach))];
+  }
+  const { target, path: asked, resolved = asked, exists, read, write, connect } = explanation;
   const leads = resolved === target ? '' : ` → ${resolved}`;
   const lines = [printable(`${target}${leads}${exists ? '' : ' (not there)'}`), line('read', read), line('write', write)];
   if (connect) lines.push(line('connect', connect));
@@ -46,48 +53,47 @@ function planLines({ rootWritable, mounts, names, arguments: words }) {
     ...rows.map(({ kind, path }) => printable(`${kind.padEnd(KIND_WIDTH)}  ${path}`)),
     '# denied by name as well, whether it is there or not',
     ...names.map(({ read, glob, path }) => printable(`${(read ? 'no reading' : 'no writing').padEnd(KIND_WIDTH)}  ${path}${glob ? ' (a pattern)' : ''}`)),
-    '# as arguments',
+    '# as arguments; inside the network of the sandbox, and with empty files at the descriptors of --ro-bind-data',
     `bwrap ${words.map((word) => printable(shellQuoteArg(word))).join(' ')}`,
   ];
 }
 
-/**
- * @param {'linux' | 'darwin'} platform
- * @param {import('../explain').Asked} asked
- * @param {boolean} json
- */
-async function profile(platform, asked, json) {
-  if (platform === 'linux') {
-    const plan = await planOf(asked);
-    return json ? JSON.stringify(plan, undefined, 2) : planLines(plan).join('\n');
-  }
-  const { cwd, additionalDirs = [] } = asked;
-  const place = { ...homes(), cwd, tmpdir: os.tmpdir(), additionalDirs: additionalDirs.map((dir) => `${dir}\0`).join('') };
-  const text = loadNative().addon.profileDarwin(asked.made.handle, place);
-  return json ? JSON.stringify({ profile: text }) : text.trimEnd();
+/** @param {import('../explain').Asked} asked @param {(text: string) => void} warn */
+async function planText(asked, warn) {
+  const { warnings, ...plan } = await planOf(asked);
+  for (const warning of warnings) warn(warning);
+  return planLines(plan).join('\n');
+}
+
+/** @param {import('../explain').Asked} asked @param {{ profile?: string, json?: boolean }} flags @param {string[]} words @param {(text: string) => void} warn */
+async function answer(asked, { profile: platform, json = false }, words, warn) {
+  if (platform === 'linux') return planText(asked, warn);
+  if (platform === 'darwin') return darwinProfile(asked).trimEnd();
+  const explanations = await explain(words, asked);
+  return json ? JSON.stringify(explanations, undefined, 2) : explanations.map((one) => block(one, asked.cwd).join('\n')).join('\n\n');
 }
 
 /**
  * explain PATH|HOST[:PORT]…, explain --profile linux|darwin. Nothing is started and nothing asked of the network.
- * @param {{ flags: any, words: string[], options: any, cwd?: string, stdout: { write(text: string): unknown } }} request
+ * @param {{ flags: any, words: string[], options: any, warnings: string[], cwd?: string, stdout: { write(text: string): unknown }, stderr: { write(text: string): unknown } }} request
  * @returns {Promise<number>} 0: everything was answered, whatever the answers are
  */
-async function main({ flags, words, options, cwd = flags.cwd ?? process.cwd(), stdout }) {
-  const { profile: platform, json = false } = flags;
-  if (platform !== undefined && !PROFILES.includes(platform)) throw new UsageError(`--profile: expected linux or darwin, found ${JSON.stringify(platform)}`);
-  if (platform !== undefined && words.length > 0) throw new UsageError('explain: expected either --profile or targets');
-  if (platform === undefined && words.length === 0) throw new UsageError('explain: expected PATH or HOST[:PORT]');
+async function main({ flags, words, options, warnings, cwd = flags.cwd ?? process.cwd(), stdout, stderr }) {
+  if (flags.profile !== undefined && words.length > 0) throw new UsageError('explain: expected either --profile or targets');
+  const say = (/** @type {string} */ text) => stderr.write(`os-sandbox: ${text}\n`);
+  const warn = (/** @type {string} */ text) => say(`warning: ${printable(text)}`);
   const network = flags.ask ? { ...options.network, onAskHost: async () => false } : options.network;
   const asked = { made: makePolicy({ ...options, network }), ...placeOf({ cwd }) };
-  if (platform !== undefined) {
-    stdout.write(`${await profile(platform, asked, json)}\n`);
+  warnings.forEach(warn);
+  try {
+    stdout.write(`${await answer(asked, flags, words, warn)}\n`);
     return 0;
+  } catch (error) {
+    if (error instanceof TypeError && error.message.startsWith('explain: ')) throw new UsageError(error.message);
+    if (error.code !== 'ERR_OS_SANDBOX') throw error;
+    say(error.message.replace(/^os-sandbox: /, ''));
+    return SANDBOX;
   }
-  const explanations = await explain(words, asked).catch((error) => {
-    throw error instanceof TypeError ? new UsageError(error.message) : error;
-  });
-  stdout.write(json ? `${JSON.stringify(explanations, undefined, 2)}\n` : `${explanations.map((one) => block(one).join('\n')).join('\n\n')}\n`);
-  return 0;
 }
 
 module.exports = { main };

@@ -5,6 +5,7 @@ const { envOf } = require('./command');
 const { UsageError } = require('./errors');
 const { SANDBOX } = require('./exit-codes');
 const { targetOf, printable } = require('./printable');
+const { start } = require('./run');
 
 /** What the JSON is printed on is not the command's: its output goes to stderr. */
 const DESCRIPTORS = /** @type {[number, number, number]} */ ([0, 2, 2]);
@@ -27,16 +28,6 @@ function collectFrom(session) {
   return kinds;
 }
 
-/** @param {any} options */
-async function start(options) {
-  const { startSandbox } = require('../start');
-  try {
-    return await startSandbox(options, { foreground: true });
-  } catch (error) {
-    throw error instanceof TypeError ? Object.assign(error, { name: 'SettingsError' }) : error;
-  }
-}
-
 /** @param {{ exitCode: number | undefined, signal: number | undefined }} ended */
 function codeOf({ exitCode, signal }) {
   return signal === undefined ? exitCode ?? SANDBOX : 128 + signal;
@@ -50,7 +41,7 @@ function codeOf({ exitCode, signal }) {
 async function main({ flags, words, options, warnings, cwd = process.cwd(), stdout, stderr }) {
   if (words.length === 0) throw new UsageError('learn: expected a command');
   const say = (/** @type {string} */ text) => stderr.write(`os-sandbox: ${text}\n`);
-  const { session, status } = await start(watched(options));
+  const { session, status } = await start(flags, watched(options));
   const { enabled, reason } = /** @type {any} */ (status());
   if (!enabled || !session) {
     say(`cannot sandbox: ${reason}`);
@@ -68,9 +59,11 @@ async function main({ flags, words, options, warnings, cwd = process.cwd(), stdo
     await session.dispose();
   }
   for (const warning of new Set([...warnings, ...session.warnings])) say(`warning: ${warning}`);
+  if (kinds.size === KINDS_MAX || session.violations.view().counts.dropped > 0) say('warning: there were more refusals than are looked at');
   if (!session.features.supervised) say('warning: files and sockets that were refused are not seen on this host');
-  const { settings, ungranted } = await learnFrom([...kinds.values()], options, { cwd });
+  const { settings, cautions, ungranted } = await learnFrom([...kinds.values()], options, { cwd });
   for (const { violation, why } of ungranted) say(`not granted by any addition: ${printable(violation.operation)} ${targetOf(violation)} (${printable(why)})`);
+  for (const caution of cautions) say(`think twice about ${printable(caution)}`);
   stdout.write(`${JSON.stringify(settings, undefined, 2)}\n`);
   return code;
 }

@@ -142,4 +142,4 @@ async function run({ flags, words, exact, options, warnings, cwd }) {
   return ended.failure?.off ? refuse({ flags, words, exact }, ended.failure.text) : ended;
 }
 
-module.exports = { refuse, run };
+module.exports = { refuse, run, start };
