@@ -116,6 +116,26 @@ t.test('write roots in a temporary directory are the host\'s, also where that is
   t.equal(await prints(t, machine, 'cat file'), 'host', 'which is there for the next run as before');
 });
 
+t.test('who moves or removes what a root of another run is mounted on frees nothing in it', async (t) => {
+  const { workspace } = makePlace(t);
+  const script = (/** @type {string} */ key) => `touch /tmp/${key}-ready; until [ -e /tmp/${key}-go ]; do sleep 0.05; done
+    : > later; : > a.pem; mkdir hooks; : > .mcp.json; : >> file; mv file later; ln file new; ls > /tmp/${key}-seen; touch /tmp/${key}-done`;
+  for (const [key, take] of [['remove', 'rm -rf'], ['move', 'mv -t /tmp/elsewhere']]) {
+    const folder = hostTmp(t);
+    const project = path.join(folder, 'x/project');
+    write(project, { file: 'host', '.git/HEAD': 'ref: refs/heads/main\n', '.git/config': '[core]\n\thooksPath = hooks\n' });
+    const sandbox = await startSandbox(t, { filesystem: { privateTmp: true, denyWrite: [path.join(project, 'later'), path.join(project, '*.pem')] } });
+    const before = snapshot(project);
+    const [held] = await Promise.all([
+      bash(sandbox.machine(project), script(key)),
+      prints(t, sandbox.machine(workspace), `mkdir /tmp/elsewhere; until [ -e /tmp/${key}-ready ]; do sleep 0.05; done; ${take} ${folder}/x && touch /tmp/${key}-go; until [ -e /tmp/${key}-done ]; do sleep 0.05; done`),
+    ]);
+    t.same(snapshot(project), before, key);
+    t.match(blockOf(held.stderr).join('\n'), /hooks \(another command moved or removed the folder that it is mounted on\)/);
+    t.equal(await prints(t, sandbox.machine(project), 'echo x > mine && rm mine && cat file'), 'host', 'the next run has its root where it was');
+  }
+});
+
 t.test('the temporary directory of the environment is the same private one', async (t) => {
   const { base, workspace } = makePlace(t);
   const tmpdir = path.join(base, 'temporary');

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -18,21 +19,65 @@
 
 #define RESTLESS "folders are moved all the time"
 #define TOO_LONG "a path that is too long to be judged"
+#define ASTRAY "another command moved or removed the folder that it is mounted on"
 
-/* Whether the run may write there, but for what is mounted or ruled inside. */
+static bool is_private(const struct payload_mount *mount) {
+    return mount_kind_is_private((enum mount_kind)mount->kind);
+}
+
+/* The innermost folder that the run may write in, but for what is mounted or ruled inside. NULL: none. */
+static const struct payload_mount *write_root_of(const struct payload *payload, const char *path) {
+    for (size_t i = payload->mount_count; i-- > 0;)
+        if ((payload->mounts[i].kind == MOUNT_WRITABLE || is_private(&payload->mounts[i])) &&
+            path_is_within(path, payload->mounts[i].path))
+            return &payload->mounts[i];
+    return NULL;
+}
+
 static bool is_in_write_root(const struct payload *payload, const char *path) {
-    bool found = payload->root_writable != 0;
-    for (size_t i = 0; i < payload->mount_count && !found; i++)
-        found = (payload->mounts[i].kind == MOUNT_WRITABLE ||
-                 mount_kind_is_private((enum mount_kind)payload->mounts[i].kind)) &&
-                path_is_within(path, payload->mounts[i].path);
-    return found;
+    return payload->root_writable != 0 || write_root_of(payload, path) != NULL;
+}
+
+static bool has_private(const struct payload *payload) {
+    for (size_t i = 0; i < payload->mount_count; i++)
+        if (is_private(&payload->mounts[i]))
+            return true;
+    return false;
+}
+
+/* Whether the file system is the one that the run finds at the folder. */
+static bool is_volume_of(const struct call *call, int volume, const char *folder) {
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_IN_ROOT};
+    cleanup_fd int fd = (int)syscall(SYS_openat2, call->supervisor->root, folder, &how, sizeof how);
+    struct statfs there;
+    struct statfs here;
+    return fd >= 0 && fstatfs(fd, &there) == 0 && fstatfs(volume, &here) == 0 &&
+           there.f_type == here.f_type && memcmp(&there.f_fsid, &here.f_fsid, sizeof here.f_fsid) == 0;
+}
+
+/*
+ * What is mounted in a private folder goes with its mount point, which another run of the session can move or
+ * remove: the kernel keeps those of the caller's own mount namespace only. No rule knows its path by then, so
+ * a path is to be trusted only where the plan has a root of the host's.
+ */
+static bool may_be_astray(const struct payload *payload, const char *path) {
+    const struct payload_mount *root = write_root_of(payload, path);
+    return !payload->root_writable && has_private(payload) && (root == NULL || is_private(root));
+}
+
+static bool is_astray(const struct call *call, const char *path, int volume) {
+    const struct payload_mount *root = write_root_of(call->supervisor->payload, path);
+    if (!may_be_astray(call->supervisor->payload, path) || rules_are_none_for(path))
+        return false;
+    return root == NULL ? !is_on_read_only_mount(volume) : !is_volume_of(call, volume, root->path);
 }
 
 /* volume: what lies on the mount that the change would be made on. */
 static bool is_forbidden(const struct call *call, enum rule_act act, int volume, struct refusal *out) {
     const struct supervisor *supervisor = call->supervisor;
     out->why = rules_refuse(supervisor->rules, act, out->path);
+    if (out->why == NULL && act != RULE_READ && is_astray(call, out->path, volume))
+        out->why = ASTRAY;
     return out->why != NULL && (act == RULE_READ || is_in_write_root(supervisor->payload, out->path) ||
                                 !is_on_read_only_mount(volume));
 }
@@ -103,7 +148,8 @@ bool is_refused_path(const struct call *call, enum rule_act act, struct refusal 
     if (rules == NULL)
         return false;
     judged->moves = rules_moves(rules);
-    return rules_refuse(rules, act, judged->path) != NULL;
+    return may_be_astray(call->supervisor->payload, judged->path) ||
+           rules_refuse(rules, act, judged->path) != NULL;
 }
 
 /* now: NULL where it could not be told whole. */

@@ -296,7 +296,7 @@ static bool take_fold(struct rules *rules, const char *path, char *folded, char 
     return rules_fold(rules, path, into, PATH_MAX);
 }
 
-static bool is_free(const char *path) {
+bool rules_are_none_for(const char *path) {
     return path_is_within(path, "/dev") || path_is_within(path, "/proc");
 }
 
@@ -306,7 +306,7 @@ const char *rules_refuse(struct rules *rules, enum rule_act act, const char *pat
     /* What has no name is nobody's to protect, but a name that is to be made has one. */
     if (path[0] != '/')
         return act == RULE_WRITE || act == RULE_READ ? NULL : "a path that cannot be told";
-    if (is_free(path))
+    if (rules_are_none_for(path))
         return NULL;
     if (!is_up_to_date(rules))
         return WHY_MEMORY;
@@ -334,7 +334,7 @@ const char *rules_refuse_unmade(struct rules *rules, const char *path) {
 void rules_note(struct rules *rules, const char *path) {
     char folded[PATH_MAX];
     char own[PATH_MAX];
-    if (path[0] != '/' || is_free(path))
+    if (path[0] != '/' || rules_are_none_for(path))
         return;
     git_note(rules, path, false);
     if (take_fold(rules, path, folded, own))

@@ -32,6 +32,9 @@ void rules_free(struct rules *rules);
  */
 const char *rules_refuse(struct rules *rules, enum rule_act act, const char *path);
 
+/* Whether it lies where there are none: in the run's own /dev and /proc. */
+bool rules_are_none_for(const char *path);
+
 /* Why a name may not be made in a folder that is not there yet, as far as its text tells: what makes a git
  * directory is in that folder. */
 const char *rules_refuse_unmade(struct rules *rules, const char *path);
