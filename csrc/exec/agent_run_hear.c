@@ -1,6 +1,7 @@
 /* What a run's stage says. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
