@@ -111,9 +111,6 @@ function hasNoHomeFile(home) {
   return false;
 }
 
-/** No command may write what the next one runs under, nor make it, by whatever way its name leads. @param {string} file */
-const closed = (file) => JSON.stringify({ filesystem: { denyWrite: [file] } });
-
 /**
  * One file as a layer.
  * @param {string} file
@@ -130,7 +127,7 @@ function fileLayer(file, asks) {
   }
   const warnings = parsed.warnings.map((warning) => `${shown(file)}:${warning}`);
   if (open) warnings.push(`${shown(file)}: others may change it: it, or its folder, is writable by everybody`);
-  return { documents: [parsed.document, closed(file)], warnings };
+  return { document: parsed.document, warnings };
 }
 
 /** "~" and "~/x" are the home's, as in every path here. @param {string} file @param {string} home @param {string} cwd */
@@ -156,12 +153,14 @@ function absolute(file, home, cwd) {
 function loadOptions({ home, settings, noHome = false, flags, cwd, asks = true }) {
   const { addon } = loadNative();
   const homeFile = path.join(home, ...HOME_FILE);
-  const hasHomeLayer = !noHome && !hasNoHomeFile(home);
-  const layers = [hasHomeLayer ? fileLayer(homeFile, asks) : { documents: [closed(homeFile)], warnings: [] }];
-  if (settings !== undefined) layers.push(fileLayer(absolute(settings, home, cwd), asks));
+  const files = noHome || hasNoHomeFile(home) ? [] : [homeFile];
+  if (settings !== undefined) files.push(absolute(settings, home, cwd));
+  const layers = files.map((file) => fileLayer(file, asks));
   const { json } = buildOptionsDocument(flags, addon.optionSchema());
   addon.makePolicy(json);
-  const documents = [...layers.flatMap((layer) => layer.documents), json];
+  // No command may write what the next one runs under, nor make it, by whatever way its name leads.
+  const closed = JSON.stringify({ filesystem: { denyWrite: [...new Set([homeFile, ...files])] } });
+  const documents = [...layers.map((layer) => layer.document), json, closed];
   return {
     options: JSON.parse(addon.mergeOptions(documents)),
     warnings: layers.flatMap((layer) => layer.warnings),

@@ -60,13 +60,13 @@ t.test('the file below the home, the one that is named and the flags become one 
         denyRead: ['~/private', 'secrets'],
         allowWrite: ['/home-root'],
         defaultRead: 'deny',
-        denyWrite: [homeFile, file, '.env'],
+        denyWrite: ['.env', homeFile, file],
       },
       ignoreViolations: { npm: ['a'], git: ['c'] },
     },
     warnings: [`${file}:1:2: allowPty has no effect: a terminal needs no permission`],
   });
-  t.same(load({ noHome: true, flags }).options, { ...flags, filesystem: { denyWrite: [homeFile, '.env'] } }, 'the home can be left out');
+  t.same(load({ noHome: true, flags }).options, { ...flags, filesystem: { denyWrite: ['.env', homeFile] } }, 'the home can be left out');
   fs.renameSync(homeFile, path.join(home, 'other.json'));
   t.same(load({ settings: '~/other.json' }).options.network.maxTunnels, 5, '~ is the home');
   t.end();
