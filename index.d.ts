@@ -116,6 +116,8 @@ export interface OsSandboxOptions {
   network?: OsSandboxNetworkOptions;
   filesystem?: OsSandboxFilesystemOptions;
   limits?: OsSandboxLimits;
+  /** What sandboxes: in this version bwrap, which `auto` chooses as well. Default: `auto`. */
+  backend?: "auto" | "bwrap";
   /** Whether refused attempts are reported. Default: true. */
   monitorViolations?: boolean;
   /** Whether every refused read is reported too, at a cost of about 10 µs for each file that is opened. Default: false. */

@@ -153,6 +153,18 @@ t.test('the manual page and the README have what is generated', async (t) => {
   t.ok(fs.readFileSync(path.join(ROOT, 'README.md'), 'utf8').includes(markdownTable()), 'node scripts/cli-docs.js --markdown makes it');
 });
 
+t.test('the README and the types have every option of the library', async (t) => {
+  const [readme, types] = ['README.md', 'index.d.ts'].map((file) => fs.readFileSync(path.join(ROOT, file), 'utf8'));
+  const { keys } = JSON.parse(loadNative().addon.optionSchema()).options;
+  for (const [group, node] of Object.entries(keys)) {
+    for (const name of node.keys ? Object.keys(node.keys) : [group]) {
+      const row = group === name ? name : `${group}.${name}`;
+      t.ok(readme.includes(group === 'limits' ? `\n| \`${name}\` | ` : `\n| \`${row}\` | `), row);
+      t.ok(types.includes(`\n  ${name}?: `), row);
+    }
+  }
+});
+
 t.test('what a command had a hand in cannot do anything to a terminal', async (t) => {
   t.equal(printable('a\x1b[31m\n\u202eb\u{e0041}\x9b\ud800ü'), 'a\\u001b[31m\\n\\u202eb\\u{e0041}\\u009b\ufffdü');
   t.equal(violationLine({ operation: 'file-write-create', path: '/x\n/y', why: 'a\tb' }), 'deny file-write-create /x\\n/y (a\\u0009b)');

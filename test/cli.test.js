@@ -6,7 +6,7 @@ const fs = require('node:fs');
 const http = require('node:http');
 const path = require('node:path');
 const t = require('tap');
-const { makePlace, saidBy } = require('./helpers/cli');
+const { MAIN, makePlace, saidBy } = require('./helpers/cli');
 const { withBwrap } = require('./helpers/namespace');
 const { childrenOf, uniqueDuration, processesWith } = require('./helpers/sandbox');
 const { eventually } = require('./helpers/processes');
@@ -169,6 +169,13 @@ t.test('where nothing can be sandboxed', async (t) => {
     const { code, stdout, stderr } = await cli(['--allow-unsandboxed', 'sh', '-c', 'echo ran; exit 7'], { launcher });
     t.same([code, stdout], [7, 'ran\n']);
     t.match(stderr, /os-sandbox: warning: running without a sandbox: .*no permission/);
+  });
+  t.test('as in a sandbox, where there is no other', async (t) => {
+    // Without the module that the test runner has every Node load, which writes where the outer one lets nobody.
+    const launcher = [process.execPath, MAIN, '--env', 'NODE_OPTIONS=', '--'];
+    t.match(await cli(['touch', 'ran'], { launcher }), { code: 125, stderr: /^os-sandbox: nothing was run; /m });
+    t.notOk(fs.existsSync(path.join(workspace, 'ran')));
+    t.match(await cli(['--allow-unsandboxed', 'sh', '-c', 'echo ran; exit 7'], { launcher }), { code: 7, stdout: 'ran\n' });
   });
 });
 

@@ -22,7 +22,7 @@ struct run_result {
     bool has_exit_code;      /* false: timed out, or stopped before it started */
     int exit_code;
     int signal;     /* that the command died of, 0: none */
-    bool unstarted; /* err: in the foreground, and there was no command yet */
+    bool unstarted; /* err: and it is known that there was no command yet */
     bool timed_out;
     bool unconfirmed;        /* something of it outlives KILL */
     struct capture *streams; /* RUN_STREAMS of them */

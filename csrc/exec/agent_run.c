@@ -394,7 +394,8 @@ bool agent_run_over(struct agent_run *run) {
                          (run->ended.flags & ENDED_FAILED) != 0;
     if (run->launched && !run->given_up && !(inside_is_gone(run) && outcome_known && is_checked(run)))
         return false;
-    if (run->foreground && !run->starting && (run->ended.flags & ENDED_FAILED) != 0)
+    bool was_started = run->foreground ? run->starting : run->greeted;
+    if (!was_started && (run->ended.flags & ENDED_FAILED) != 0)
         run->ended.flags |= ENDED_UNSTARTED;
     close_outputs(run);
     return true;

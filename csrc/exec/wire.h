@@ -54,7 +54,7 @@ enum agent_ended_flags {
     ENDED_FAILED = 1u << 0,       /* the sandbox itself failed: text says why, status means nothing */
     ENDED_TIMED_OUT = 1u << 1,    /* the deadline stopped it */
     ENDED_UNSTARTED = 1u << 2,    /* stopped before there was a command: status means nothing; with
-                                     ENDED_FAILED, of a run in the foreground: it failed before that */
+                                     ENDED_FAILED: it failed before that, as far as that is seen */
     ENDED_UNCONFIRMED = 1u << 3,  /* KILL was sent, and something is still there (in the kernel, or traced) */
     ENDED_UNSUPERVISED = 1u << 4, /* a probe found no notifications here: only the static filter can be had */
     ENDED_UNFILTERED = 1u << 5,   /* nor that one */
