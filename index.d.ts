@@ -162,7 +162,7 @@ export interface OsSandboxGuarantees {
   proc: "private" | "host-read-only";
   /**
    * There where `limits` are set. `cgroup`: memory, processes and processor time are the kernel's count of the whole
-   * command. `rlimits`: memory is limited for each process, the other two are looked at every few milliseconds as well.
+   * command. `rlimits`: memory is limited for each process; the other two are looked at every few milliseconds.
    */
   limits?: "cgroup" | "rlimits";
 }

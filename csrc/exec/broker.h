@@ -19,7 +19,7 @@ bool broker_names(struct call *call,
                   struct answer *answer); /* mkdir, mknod, symlink, link, rename, unlink, rmdir */
 bool broker_objects(struct call *call,
                     struct answer *answer); /* truncate, chmod, chown, utimens, xattr; fchmod … */
-bool broker_sockets(struct call *call, struct answer *answer);   /* connect, bind, listen */
-bool broker_sends(struct call *call, struct answer *answer);     /* sendto, sendmsg, sendmmsg */
+bool broker_sockets(struct call *call, struct answer *answer); /* connect, bind, listen */
+bool broker_sends(struct call *call, struct answer *answer);   /* sendto, sendmsg, sendmmsg */
 
 #endif

@@ -12,9 +12,7 @@
 /* Not more often than this, however little is left. */
 #define LOOK_AGAIN_NS UINT64_C(20000000)
 #define WATCH_AGAIN_NS UINT64_C(5000000)
-
-/* RLIMIT_DATA does not count them. */
-#define STACKS (UINT64_C(16) << 20)
+#define WATCH_IDLE_NS UINT64_C(40000000)
 
 /* A status as a shell shows it, of a command that a signal ended, or that tells so of one of its own. */
 #define STATUS_OF(signal) (128 + (signal))
@@ -41,18 +39,27 @@ static uint64_t cpu_limit_ns(const struct run_cost *cost) {
     return seconds > UINT64_MAX / 2 / NS_PER_SECOND ? UINT64_MAX / 2 : seconds * NS_PER_SECOND;
 }
 
-/* What the kernel does not hold by itself is looked at: the number of root's processes (kernel/fork.c:
- * INIT_USER), and memory that takes the place of a reservation (MAP_FIXED), which RLIMIT_DATA does not see.
- */
+/* The kernel does not limit the number of root's processes (kernel/fork.c: INIT_USER). */
 static bool is_watched(const struct run_cost *cost) {
-    return cost->group.folder < 0 &&
-           (cost->limits.most[COST_PROCESSES] != 0 || cost->limits.most[COST_MEMORY] != 0);
+    return cost->group.folder < 0 && cost->limits.most[COST_PROCESSES] != 0;
 }
 
 static uint64_t now_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t greater(uint64_t left, uint64_t right) {
+    return left > right ? left : right;
+}
+
+/* While nothing happens it is looked at less and less often. */
+static void watch_again(struct run_cost *cost, const struct run_usage *usage) {
+    bool idle = usage->tasks == cost->seen.tasks && usage->cpu_ticks == cost->seen.cpu_ticks;
+    uint64_t longer = cost->watch_ns * 2 < WATCH_IDLE_NS ? cost->watch_ns * 2 : WATCH_IDLE_NS;
+    cost->watch_ns = idle ? greater(longer, WATCH_AGAIN_NS) : WATCH_AGAIN_NS;
+    cost->seen = *usage;
 }
 
 /* Processor time, and how many processes there are: pid 1 is not the command's. */
@@ -67,7 +74,7 @@ static void read_usage(struct run_cost *cost, struct run_usage *usage, uint64_t 
     } else if (cost->processes.procfs >= 0 && run_processes_read(&cost->processes, usage) == 0) {
         usage->tasks -= usage->tasks > 0;
         *cpu_ns = usage->cpu_ticks * (NS_PER_SECOND / CPU_TICKS_PER_SECOND);
-        cost->data = usage->data > cost->data ? usage->data : cost->data;
+        watch_again(cost, usage);
     }
     cost->reading_ns = now_ns() - began;
 }
@@ -82,7 +89,7 @@ static uint64_t time_for(uint64_t left_ns) {
 /* Until the next look, which takes a fiftieth of a processor at most. */
 static uint64_t time_until_look(const struct run_cost *cost, uint64_t cpu_left_ns) {
     uint64_t wait = cost->limits.most[COST_CPU] != 0 ? time_for(cpu_left_ns) : UINT64_MAX / 2;
-    uint64_t watch = cost->reading_ns * 50u > WATCH_AGAIN_NS ? cost->reading_ns * 50u : WATCH_AGAIN_NS;
+    uint64_t watch = greater(cost->reading_ns * 50u, greater(cost->watch_ns, WATCH_AGAIN_NS));
     return is_watched(cost) && watch < wait ? watch : wait;
 }
 
@@ -93,28 +100,24 @@ int run_cost_started(struct run_cost *cost, pid_t stage, uint64_t now) {
     return cost->group.folder >= 0 ? 0 : run_processes_open(stage, &cost->processes);
 }
 
-static bool is_over(struct run_cost *cost, enum cost_limit limit, uint64_t used, uint64_t slack) {
-    uint64_t most = cost->limits.most[limit];
-    bool over = most != 0 && used > slack && used - slack > most;
-    come_to(cost, limit, over);
-    return over;
-}
-
 int run_cost_look(struct run_cost *cost, uint64_t now) {
     struct run_usage usage;
     uint64_t used;
     if (cost->look_ns == 0 || cost->look_ns > now)
         return 0;
     read_usage(cost, &usage, &used);
-    bool memory = is_over(cost, COST_MEMORY, usage.data, STACKS);
-    bool processes = is_over(cost, COST_PROCESSES, usage.tasks, 0);
-    /* There the next one is refused by the kernel, of which nobody else hears. */
-    come_to(cost, COST_PROCESSES, usage.tasks == cost->limits.most[COST_PROCESSES] && geteuid() != 0);
-    bool cpu = cost->limits.most[COST_CPU] != 0 && used >= cpu_limit_ns(cost);
+    uint64_t most = is_watched(cost) ? cost->limits.most[COST_PROCESSES] : UINT64_MAX;
+    bool processes = usage.tasks > most;
+    /* At the limit the kernel refuses the next one to others, of which nobody hears. */
+    come_to(cost, COST_PROCESSES, processes || (usage.tasks == most && geteuid() != 0));
+    uint64_t left = used < cpu_limit_ns(cost) ? cpu_limit_ns(cost) - used : 0;
+    bool told = (cost->reached & ENDED_AT_LIMIT(COST_CPU)) != 0;
+    bool cpu = cost->limits.most[COST_CPU] != 0 && left == 0 && !told;
     come_to(cost, COST_CPU, cpu);
-    bool over = memory || processes || cpu;
-    cost->look_ns = over ? 0 : now + time_until_look(cost, cpu_limit_ns(cost) - used);
-    return memory || processes ? SIGKILL : cpu ? SIGXCPU : 0;
+    /* Of what was told to end the processes are still looked at. */
+    bool over = processes || ((cpu || told) && !is_watched(cost));
+    cost->look_ns = over ? 0 : now + time_until_look(cost, left);
+    return processes ? SIGKILL : cpu ? SIGXCPU : 0;
 }
 
 static uint64_t ns_of(struct timeval time) {
@@ -134,7 +137,7 @@ static bool has_failed(int status) {
 static bool has_come_to_memory(const struct run_cost *cost, int status, const struct rusage *usage) {
     uint64_t most = cost->limits.most[COST_MEMORY];
     uint64_t resident = (uint64_t)usage->ru_maxrss << 10;
-    return has_failed(status) && (resident > cost->data ? resident : cost->data) >= most - most / 16;
+    return has_failed(status) && resident >= most - most / 16;
 }
 
 uint32_t run_cost_finish(struct run_cost *cost, int status, const struct rusage *usage) {

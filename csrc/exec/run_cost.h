@@ -17,8 +17,9 @@ struct run_cost {
     struct run_processes processes;
     uint64_t look_ns;    /* when it is looked at next; 0: never */
     uint64_t reading_ns; /* how long the last look took */
-    uint64_t data;       /* bytes of its own that a process had at most when looked at */
-    uint32_t reached;    /* ENDED_AT_LIMIT of each */
+    uint64_t watch_ns;   /* until the number of processes is looked at again */
+    struct run_usage seen;
+    uint32_t reached; /* ENDED_AT_LIMIT of each */
 };
 
 /* Nothing is limited, or not yet. */

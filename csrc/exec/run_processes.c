@@ -68,23 +68,17 @@ static uint64_t threads_of(int procfs, const char *name) {
     return fstatat(procfs, path, &facts, 0) == 0 && facts.st_nlink > 2 ? facts.st_nlink - 2 : 0;
 }
 
-/* What its file tells; false: it is gone. */
-static bool read_file_of(int procfs, const char *name, const char *file, char *text, size_t size) {
-    char path[ENTRY_PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", name, file);
-    cleanup_fd int fd = openat(procfs, path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, size - 1);
-    text[got < 0 ? 0 : got] = '\0';
-    return got > 0;
-}
-
 /* The 14th to the 17th field: utime, stime, cutime, cstime. The second is a name, which may hold anything. */
 #define FIELDS_BEFORE_TIMES 12
 
 static uint64_t ticks_of(int procfs, const char *name) {
     char text[1024];
-    if (!read_file_of(procfs, name, "stat", text, sizeof text))
+    snprintf(text, sizeof text, "%s/stat", name);
+    cleanup_fd int fd = openat(procfs, text, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (got <= 0)
         return 0;
+    text[got] = '\0';
     const char *at = strrchr(text, ')');
     for (int i = 0; at != NULL && i < FIELDS_BEFORE_TIMES; i++)
         at = strchr(at + 1, ' ');
@@ -95,17 +89,6 @@ static uint64_t ticks_of(int procfs, const char *name) {
         at = end;
     }
     return sum;
-}
-
-/* The sixth number, in pages (proc_pid_statm(5)). */
-static uint64_t data_of(int procfs, const char *name) {
-    char text[256];
-    char *at = text;
-    uint64_t pages = 0;
-    if (read_file_of(procfs, name, "statm", text, sizeof text))
-        for (int i = 0; i < 6; i++)
-            pages = strtoull(at, &at, 10);
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 int run_processes_read(const struct run_processes *processes, struct run_usage *out) {
@@ -121,8 +104,6 @@ int run_processes_read(const struct run_processes *processes, struct run_usage *
             continue;
         out->tasks += threads_of(processes->procfs, entry->d_name);
         out->cpu_ticks += ticks_of(processes->procfs, entry->d_name);
-        uint64_t data = data_of(processes->procfs, entry->d_name);
-        out->data = data > out->data ? data : out->data;
     }
     closedir(folder);
     return 0;

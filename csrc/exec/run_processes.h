@@ -14,7 +14,6 @@ struct run_processes {
 struct run_usage {
     uint64_t tasks;     /* threads of all processes, pid 1 among them */
     uint64_t cpu_ticks; /* of those, and of all that they have waited for (proc_pid_stat(5)) */
-    uint64_t data;      /* bytes of its own that the largest can write, stacks among them */
 };
 
 /* The clock of cpu_ticks, the same on every architecture there is a table for (sysconf(_SC_CLK_TCK)). */

@@ -48,7 +48,7 @@ struct supervisor {
     struct report *report;
     struct umask_cache *umasks;
     struct waiting_calls *waiting;
-    struct rules *rules;             /* NULL: there are none */
+    struct rules *rules; /* NULL: there are none */
     struct run_network network;
     struct passing passing;
     uint64_t run;
