@@ -5,7 +5,7 @@
 const { signals } = require('node:os').constants;
 
 /** What ends a process, and some programs take as a word: the command hears of it as if it had been sent to it. */
-const FORWARDED = /** @type {const} */ (['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2']);
+const FORWARDED = /** @type {const} */ (['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGCONT']);
 /** Of these this process dies, too, as a shell does: whoever started it can tell them from an exit code. */
 const MIRRORED = [signals.SIGINT, signals.SIGTERM, signals.SIGHUP, signals.SIGQUIT];
 

@@ -48,7 +48,30 @@ t.test('a person at a shell', async (t) => {
     terminal.enter(`box bash -c '${say('on')}; kill -STOP 0; ${say('again')}'`);
     await terminal.read(/Stopped[^\n]*\r\n[^]*ready> /);
     terminal.enter('fg');
-    await terminal.read(/<again>\r[^]*ready> /);
+    t.notMatch(await terminal.read(/[^]*<again>\r[^]*ready> /), /Stopped/, 'and that once');
+  });
+
+  t.test('so does a command that stops itself alone, as some do at Ctrl-Z', async () => {
+    terminal.enter(`box bash -c 'for i in 1 2; do kill -STOP $$; ${say('go$i')}; done'; ${say('$?')}`);
+    await terminal.read(/Stopped[^\n]*\r\n[^]*ready> /);
+    terminal.enter('fg');
+    await terminal.read(/<go1>\r[^]*Stopped[^\n]*\r\n[^]*ready> /);
+    terminal.enter('fg');
+    await terminal.read(/<go2>\r[^]*ready> /);
+  });
+
+  t.test('a shell in it can be suspended, and has the terminal again after fg', async () => {
+    terminal.enter(`box bash --norc --noprofile -i`);
+    terminal.enter("PS1='inner''> '");
+    await terminal.read(/inner> /);
+    terminal.enter('suspend');
+    await terminal.read(/Stopped[^\n]*\r\n[^]*ready> /);
+    terminal.enter('fg');
+    await terminal.read(/\r\n/);
+    terminal.enter(say('back'));
+    await terminal.read(/<back>\r[^]*inner> /);
+    terminal.enter('exit');
+    await terminal.read(/ready> /);
   });
 
   t.test('the terminal is one: its size, its modes, its name', async (t) => {

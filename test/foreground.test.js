@@ -100,6 +100,15 @@ t.test('a signal reaches the command once, whether it was sent to this process o
   t.same(await ended, [7, null]);
 });
 
+t.test('a command that has left the group hears of what the group got', async (t) => {
+  const { child, says, ended } = start(t, ['setsid', 'bash', '-c', 'trap "exit 9" TERM; echo ready; while :; do sleep 0.05; done']);
+  await says('ready');
+  process.kill(-child.pid, 'SIGTERM');
+  t.ok(await eventually(() => child.exitCode !== null));
+  child.kill('SIGKILL');
+  t.same(await ended, [9, null]);
+});
+
 t.test('a signal that comes before there is a command ends it', async (t) => {
   for (const target of [1, -1]) {
     const runs = [0, 0, 1, 3, 6, 10, 20].map(async (ms) => {

@@ -135,12 +135,15 @@ static struct agent_run *find_run(const struct agent *agent, uint64_t id) {
 }
 
 /* Of a run that is there: one that has ended may still be meant. */
-static void act_on_run(const struct agent *agent, const struct agent_request *request) {
+static void act_on_run(struct agent *agent, const struct agent_request *request) {
     struct agent_run *run = find_run(agent, request->run);
-    if (run != NULL && request->type == AGENT_STOP)
+    if (run != NULL && request->type == AGENT_STOP) {
         agent_run_stop(run);
-    else if (run != NULL && request->type == AGENT_SIGNAL)
+    } else if (run != NULL && request->type == AGENT_SIGNAL) {
+        if (request->signal == SIGCONT)
+            job_terminal_continue(&agent->terminal);
         agent_run_signal(run, request->signal);
+    }
 }
 
 static void serve_addon(struct agent *agent) {
@@ -171,11 +174,14 @@ static void serve_addon(struct agent *agent) {
 }
 
 /* The stage's socket or its pidfd has something: both are looked at, each is cheap. */
-static void serve_run(struct agent_run *run) {
+static void serve_run(struct agent *agent, struct agent_run *run) {
     agent_run_hear(run);
     struct pollfd stage = {.fd = run->stage_pidfd, .events = POLLIN};
     if (stage.fd >= 0 && poll(&stage, 1, 0) == 1)
         agent_run_stage_gone(run);
+    if (run->stopped_itself && !run->group_stopped)
+        job_terminal_stop(&agent->terminal);
+    run->stopped_itself = false;
 }
 
 static bool is_known(const struct agent *agent, pid_t pid) {
@@ -222,6 +228,18 @@ static void child_changed(const struct agent *agent, struct agent_run *run, pid_
     }
 }
 
+/* bwrap is in the group of the command line, and does nothing that would stop it alone. What the stage has
+ * said by then was about the stop that is over. */
+static void group_changed(struct agent *agent, pid_t pid, bool stopped) {
+    for (struct agent_run *run = agent->runs; run != NULL; run = run->next) {
+        if (!run->foreground || run->bwrap != pid)
+            continue;
+        if (!stopped)
+            serve_run(agent, run);
+        run->group_stopped = stopped;
+    }
+}
+
 static void reap(struct agent *agent) {
     struct signalfd_siginfo info;
     while (read(agent->signals, &info, sizeof info) > 0)
@@ -229,7 +247,11 @@ static void reap(struct agent *agent) {
     int status;
     pid_t pid;
     struct rusage usage;
-    while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &usage)) > 0) {
+    while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED | WCONTINUED, &usage)) > 0) {
+        if (WIFSTOPPED(status) || WIFCONTINUED(status))
+            group_changed(agent, pid, WIFSTOPPED(status));
+        if (WIFCONTINUED(status))
+            continue;
         for (struct agent_run *run = agent->runs; run != NULL; run = run->next)
             child_changed(agent, run, pid, status, &usage);
         /* The addon sees it by the end of its socket. */
@@ -313,7 +335,7 @@ static void serve(struct agent *agent, const struct epoll_event *event) {
     } else if (event->data.ptr == agent->context.watch) {
         hear_files(agent);
     } else if (event->data.ptr != agent) {
-        serve_run(event->data.ptr);
+        serve_run(agent, event->data.ptr);
     } else {
         if (event->events & EPOLLOUT)
             watch_addon(agent, false);

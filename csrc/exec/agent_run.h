@@ -35,8 +35,10 @@ struct agent_run {
     uint64_t give_up_ns;  /* when KILL has had its time; 0: not killed */
     uint64_t kill_at_ns;  /* when TERM has had its time; 0: not stopping */
     uint32_t grace_ms;
-    bool foreground; /* in the process group of a command line */
-    bool starting;   /* in the foreground: there may be a command */
+    bool foreground;     /* in the process group of a command line */
+    bool starting;       /* in the foreground: there may be a command */
+    bool group_stopped;  /* and so is the command line */
+    bool stopped_itself; /* and it is stopped, which the command line has to be told */
     struct run_cost cost;
     bool stopping;
     bool launched;   /* bwrap was forked */

@@ -43,6 +43,9 @@ static void hear_event(struct agent_run *run, const struct stage_event *event, p
     case STAGE_STARTS:
         run->starting = true;
         break;
+    case STAGE_STOPPED:
+        run->stopped_itself = true;
+        break;
     case STAGE_ERROR:
         agent_run_set_failed(run, event->text, "");
         break;

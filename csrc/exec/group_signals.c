@@ -47,6 +47,12 @@ void group_signals_take_over(const struct group_signals *group) {
             kill(getpid(), known[i]);
 }
 
+bool group_signals_has(int number) {
+    sigset_t ours;
+    await_others();
+    return sigpending(&ours) == 0 && sigismember(&ours, number) == 1;
+}
+
 bool group_signals_had(int number) {
     const struct timespec now = {0};
     sigset_t wanted;

@@ -19,7 +19,11 @@ int group_signals_open(struct group_signals *group);
  * it. */
 void group_signals_take_over(const struct group_signals *group);
 
-/* In the stage, which the command line tells of a signal that it got: whether the command got it itself. */
+/* In the stage, which the command line tells of a signal that it got: whether the command got it itself;
+ * asked once for each. */
 bool group_signals_had(int number);
+
+/* In the stage: the group got it, and that was not asked for yet. */
+bool group_signals_has(int number);
 
 #endif

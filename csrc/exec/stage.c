@@ -154,22 +154,50 @@ static int command_not_started(const struct payload *payload, const struct progr
     return missing || result->failure == PROGRAM_NO_CWD ? 127 : 126;
 }
 
+/* A command in a process group of its own has got nothing of what the command line's group got. */
+static void pass_on(pid_t command, const struct stage_request *request) {
+    bool had = request->passed_on != 0 && group_signals_had(request->signal);
+    pid_t group = getpgid(command);
+    bool in_our_group = group == getpgrp();
+    if (had && in_our_group)
+        return;
+    /* A shell that suspends itself stops its whole group. */
+    bool whole_group = request->signal == SIGCONT && !in_our_group && group > 0;
+    kill(whole_group ? -group : command, request->signal);
+}
+
 /* Sends what the agent asks for to the command, or its group. False when the agent is gone. */
 static bool serve_control(pid_t command, bool foreground) {
     struct stage_request request;
     ssize_t got = recv(LAUNCH_FD_CONTROL, &request, sizeof request, MSG_DONTWAIT);
-    if (got == (ssize_t)sizeof request && !(request.passed_on != 0 && group_signals_had(request.signal)))
-        kill(foreground ? command : -command, request.signal);
+    if (got == (ssize_t)sizeof request && foreground)
+        pass_on(command, &request);
+    else if (got == (ssize_t)sizeof request)
+        kill(-command, request.signal);
     return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
+/*
+ * What stops the whole group stops the command line as well: of a command that stops itself only this process
+ * hears. Where the group was continued since, that is over. continued: it had been before the stop.
+ */
+static void tell_stop(int number, bool continued) {
+    if (!group_signals_had(number) && (continued || !group_signals_has(SIGCONT)))
+        tell(STAGE_STOPPED, 0, "");
+}
+
 /* Reaps all there is. True when the command itself ended. */
-static bool reap(pid_t command, int *wait_status) {
-    pid_t pid;
-    while ((pid = waitpid(-1, wait_status, WNOHANG)) > 0)
-        if (pid == command)
+static bool reap(pid_t command, bool foreground, int *wait_status) {
+    for (;;) {
+        bool continued = foreground && group_signals_has(SIGCONT);
+        pid_t pid = waitpid(-1, wait_status, WNOHANG | (foreground ? WUNTRACED : 0));
+        if (pid <= 0)
+            return false;
+        if (pid == command && !WIFSTOPPED(*wait_status))
             return true;
-    return false;
+        if (pid == command)
+            tell_stop(WSTOPSIG(*wait_status), continued);
+    }
 }
 
 /* Until the command ends, or agent or supervisor do. The kernel kills whatever is left when pid 1 returns. */
@@ -179,7 +207,7 @@ static int supervise(pid_t command, int signals, bool supervised, bool foregroun
                                {.fd = supervised ? LAUNCH_FD_SUPERVISOR : -1, .events = POLLIN}};
     for (;;) {
         int status;
-        if (reap(command, &status)) {
+        if (reap(command, foreground, &status)) {
             tell_exit(status);
             return STAGE_DONE;
         }

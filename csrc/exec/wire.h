@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define WIRE_VERSION 3u
+#define WIRE_VERSION 4u
 
 /* The agent's end of the addon's socket. */
 #define AGENT_SOCKET_FD 3
@@ -101,6 +101,7 @@ enum stage_event_type {
     STAGE_LISTENER = 6,     /* of a run whose network is its own: the proxy's listener comes along */
     STAGE_STARTS = 7,       /* of a run in the foreground: from here on there may be a command */
     STAGE_EMPTY_CACHE = 8,  /* ENDED_EMPTY_CACHE */
+    STAGE_STOPPED = 9,      /* of a run in the foreground: the command has stopped itself */
 };
 
 struct stage_event {
