@@ -29,9 +29,11 @@ function forwardSignals(session) {
  * @returns {Promise<import('./session').ForegroundResult>}
  */
 async function runForeground(session, request) {
+  const running = session.runForeground(request);
+  // In the same turn: until then one of them ends this process, and with it the command.
   const stop = forwardSignals(session);
   try {
-    return await session.runForeground(request);
+    return await running;
   } finally {
     stop();
   }

@@ -22,11 +22,11 @@ function ender() {
 }
 
 /**
- * Ends as the command ended; nothing may be left to do.
+ * Ends as the command ended; nothing may be left to do: Node does not take down its heap piece by piece then.
  * @param {{ exitCode: number | undefined, signal: number | undefined }} result
  */
 function endLike({ exitCode, signal }) {
-  process.exitCode = endAs(ender(), { exitCode, signal, warnings: [] });
+  process.exit(endAs(ender(), { exitCode, signal, warnings: [] }));
 }
 
 module.exports = { endLike };
