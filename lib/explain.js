@@ -85,6 +85,7 @@ async function ask(asked, { paths = [], hosts = [], plan = false }) {
  */
 function ruleOf(options, group, { list, entry = 0 }) {
   if (list === undefined || list === 'additionalDirs') return undefined;
+  if (list === 'allowUnixSockets') group = 'network';
   const entries = options[group]?.[list] ?? [];
   // The log is denied behind all that denyWrite has.
   if (entry >= entries.length) return { option: 'violationLog', index: 0, entry: options.violationLog };

@@ -4,8 +4,10 @@
 
 const t = require('tap');
 const { execFileSync } = require('node:child_process');
+const { once } = require('node:events');
 const fs = require('node:fs');
 const http = require('node:http');
+const net = require('node:net');
 const path = require('node:path');
 
 // Before any sandbox starts: the home of this file's commands.
@@ -133,6 +135,29 @@ t.test('who moves or removes what a root of another run is mounted on frees noth
     t.same(snapshot(project), before, key);
     t.match(blockOf(held.stderr).join('\n'), /hooks \(another command moved or removed the folder that it is mounted on\)/);
     t.equal(await prints(t, sandbox.machine(project), 'echo x > mine && rm mine && cat file'), 'host', 'the next run has its root where it was');
+  }
+});
+
+t.test('sockets of allowUnixSockets are there, also where what is around them is private, or closed', async (t) => {
+  const { base, workspace, out, secrets } = makePlace(t);
+  const folder = hostTmp(t);
+  write(folder, { secret: SECRET });
+  const files = [path.join(folder, 'named'), path.join(folder, 'agent.1'), path.join(out, 'named'), path.join(secrets, 'denied'), path.join(folder, 'other')];
+  for (const file of files) {
+    const server = net.createServer((connection) => connection.end(path.basename(file))).listen(file);
+    t.teardown(() => server.close());
+    await once(server, 'listening');
+  }
+  fs.symlinkSync(files[2], path.join(base, 'link'));
+  const connect = (/** @type {string} */ file) => `node -e "require('net').connect('${file}').on('data', (d) => console.log(String(d))).on('error', ({ code }) => console.log(code))"`;
+  const network = { allowUnixSockets: [files[0], path.join(folder, 'agent.*'), path.join(base, 'link'), files[3], path.join(folder, 'secret')] };
+  for (const defaultRead of ['allow', 'deny']) {
+    const sandbox = await startSandbox(t, { filesystem: { privateTmp: true, defaultRead, denyRead: [secrets] }, network });
+    const machine = sandbox.machine(workspace);
+    const wanted = ['named', 'agent.1', 'named', 'named', 'EACCES', 'ENOENT'];
+    t.same((await bash(machine, [files[0], files[1], path.join(base, 'link'), ...files.slice(2)].map(connect).join(';'))).stdout.trim().split('\n'), wanted, defaultRead);
+    t.equal(await prints(t, machine, `ls -A ${folder}`), 'agent.1\nnamed', 'and nothing else');
+    t.match(await sandbox.explain(files[0], workspace), [{ read: { allowed: true, rule: { option: 'network.allowUnixSockets', index: 0 } } }]);
   }
 });
 

@@ -67,9 +67,8 @@ static bool may_be_astray(const struct payload *payload, const char *path) {
 
 static bool is_astray(const struct call *call, const char *path, int volume) {
     const struct payload_mount *root = write_root_of(call->supervisor->payload, path);
-    if (!may_be_astray(call->supervisor->payload, path) || rules_are_none_for(path))
-        return false;
-    return root == NULL ? !is_on_read_only_mount(volume) : !is_volume_of(call, volume, root->path);
+    return may_be_astray(call->supervisor->payload, path) && !rules_are_none_for(path) &&
+           !is_on_read_only_mount(volume) && (root == NULL || !is_volume_of(call, volume, root->path));
 }
 
 /* volume: what lies on the mount that the change would be made on. */

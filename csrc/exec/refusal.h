@@ -33,7 +33,8 @@ bool is_refused_place_now(const struct call *call, enum rule_act act, const stru
 /* The same of an object, O_PATH will do. */
 bool is_refused_object(const struct call *call, enum rule_act act, int fd, struct refusal *out);
 
-/* Whether they may say so of the path in *judged, which is real and normal: then it is for is_refused_place. */
+/* Whether they may say so of the path in *judged, which is real and normal: then it is for is_refused_place.
+ */
 bool is_refused_path(const struct call *call, enum rule_act act, struct refusal *judged);
 
 /* Reports `operation`; returns answer_errno(EACCES). */

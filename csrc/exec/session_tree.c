@@ -60,9 +60,11 @@ static int put_masks(void) {
     return file < 0 || mkdir(SESSION_PRIVATE, 0755) != 0 ? -1 : make_read_only("/dev/shm");
 }
 
-/* Programs may be started from it, as from any temporary directory. */
+/* Programs may be started from it, as from any temporary directory. What it may take of the host's memory
+ * stays taken when the command that filled it is killed for want of some (tmpfs(5)). */
 static int put_private(void) {
-    if (mount("tmpfs", SESSION_PRIVATE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755") != 0)
+    if (mount("tmpfs", SESSION_PRIVATE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=25%,nr_inodes=256k") !=
+        0)
         return -1;
     return mkdir(SESSION_PRIVATE_TMP, 01777);
 }

@@ -71,6 +71,7 @@ struct path_explainer *path_explainer_new(const struct options *options, const s
     explainer->options = options;
     explainer->place = *place;
     explainer->place.always_read_only = &explainer->read_only;
+    explainer->place.unix_sockets = &options->network.allow_unix_sockets;
     explainer->root = -1;
     int result = prepare_list_read_only(&explainer->read_only, err);
     if (result == 0)
@@ -131,6 +132,8 @@ static int set_both(struct explained_path *out, bool allowed, const char *why, s
 static const char *why_readable(const struct fs_rule *rule) {
     if (rule == NULL)
         return "readable by default";
+    if (rule->source.name != NULL && strcmp(rule->source.name, "allowUnixSockets") == 0)
+        return "allowed by allowUnixSockets";
     return rule->origin == FS_STRICT ? "what programs need, or a write root" : "allowed by allowRead";
 }
 

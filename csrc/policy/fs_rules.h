@@ -91,9 +91,10 @@ struct fs_place {
     const char *tmpdir;
     const char *cwd; /* the machine's; absolute */
     const struct strvec *additional_dirs;
-    struct path_memory *memory; /* the session's */
-    struct glob_cache *globs;   /* the session's; or NULL */
-    bool supervised;            /* name rules are held */
+    struct path_memory *memory;        /* the session's */
+    struct glob_cache *globs;          /* the session's; or NULL */
+    bool supervised;                   /* name rules are held */
+    const struct strvec *unix_sockets; /* network.allowUnixSockets; NULL: none */
     /* What is started, for strict reads; NULL: nothing is. */
     const char *search_path;   /* the command's PATH */
     const char *program;       /* the command's first word */

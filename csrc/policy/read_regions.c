@@ -26,9 +26,25 @@ static int show_links(const struct resolved_path *file, struct fs_rules *out, st
     return 0;
 }
 
+/* What is opened of what an entry leads to. */
+enum opened {
+    OPEN_ALL,
+    OPEN_SOCKETS, /* nothing else, and what is denied stays so; who plants one is told of in unix_sockets.c */
+};
+
+static int push_socket(struct resolved_path *file, const struct fs_place *place, struct fs_rules *out,
+                       struct error *err) {
+    if (!S_ISSOCK(file->mode) || fs_may_be_planted(file, place))
+        return 0;
+    return show_links(file, out, err) != 0 ? -1
+                                           : fs_rules_push_of(out, FS_ALLOW_READ, FS_STRICT, file, NULL, err);
+}
+
 /* Opens what an entry leads to. */
-static int push_file(const char *path, struct resolved_path *file, const struct fs_place *place,
-                     struct fs_rules *out, struct error *err) {
+static int push_file(const char *path, enum opened opened, struct resolved_path *file,
+                     const struct fs_place *place, struct fs_rules *out, struct error *err) {
+    if (opened == OPEN_SOCKETS)
+        return push_socket(file, place, out, err);
     if (fs_may_be_planted(file, place))
         return fs_rules_warn(out, err,
                              "%s is not opened for reading: it leads to %s through a symlink that a command "
@@ -41,37 +57,37 @@ static int push_file(const char *path, struct resolved_path *file, const struct 
     return fs_rules_push(out, FS_ALLOW_READ, file, NULL, err);
 }
 
-static int push_match(const char *path, const struct fs_place *place, struct fs_rules *out,
-                      struct error *err) {
+static int push_match(const char *path, enum opened opened, const struct fs_place *place,
+                      struct fs_rules *out, struct error *err) {
     struct resolved_path file;
     enum resolve_outcome outcome = path_resolve(path, &file, err);
     int result = outcome == RESOLVE_FAILED ? -1 : 0;
     if (outcome == RESOLVE_FOUND)
-        result = push_file(path, &file, place, out, err);
+        result = push_file(path, opened, &file, place, out, err);
     resolved_path_clear(&file);
     return result;
 }
 
-static int push_glob(const char *path, size_t base, const struct fs_place *place, struct fs_rules *out,
-                     struct error *err) {
+static int push_glob(const char *path, size_t base, enum opened opened, const struct fs_place *place,
+                     struct fs_rules *out, struct error *err) {
     struct fs_pattern pattern;
     struct strvec found = {0};
     int result = fs_pattern_split(path, base, &pattern, err);
     if (result == 0 && fs_may_be_planted(&pattern.folder, place)) {
-        result = push_file(path, &pattern.folder, place, out, err);
+        result = push_file(path, opened, &pattern.folder, place, out, err);
     } else if (result == 0) {
         cleanup_free char *real = fs_pattern_at(&pattern, pattern.folder.path);
         result = real == NULL ? error_memory(err) : glob_walk_find(place->globs, real, &found, err);
     }
     for (size_t i = 0; result == 0 && i < found.count; i++)
-        result = push_match(found.items[i], place, out, err);
+        result = push_match(found.items[i], opened, place, out, err);
     strvec_clear(&found);
     fs_pattern_clear(&pattern);
     return result;
 }
 
-static int push_entry(const char *entry, const struct fs_place *place, struct fs_rules *out,
-                      struct error *err) {
+static int push_entry(const char *entry, enum opened opened, const struct fs_place *place,
+                      struct fs_rules *out, struct error *err) {
     cleanup_free char *path = fs_entry_expand(entry, place->cwd, place->home);
     const size_t base = fs_entry_base(entry, place->cwd, place->home);
     struct resolved_path file = {0};
@@ -80,9 +96,9 @@ static int push_entry(const char *entry, const struct fs_place *place, struct fs
     enum resolve_outcome outcome = path_resolve(path, &file, err);
     int result = outcome == RESOLVE_FAILED ? -1 : 0;
     if (outcome == RESOLVE_FOUND)
-        result = push_file(path, &file, place, out, err);
+        result = push_file(path, opened, &file, place, out, err);
     else if (outcome == RESOLVE_ABSENT && glob_has_magic(path + base))
-        result = push_glob(path, base, place, out, err);
+        result = push_glob(path, base, opened, place, out, err);
     resolved_path_clear(&file);
     return result;
 }
@@ -146,15 +162,30 @@ static bool opens_all(const struct fs_rules *rules) {
     return false;
 }
 
+/* Who may connect to a socket has to find it. */
+static int open_sockets(const struct strvec *entries, const struct fs_place *place, struct fs_rules *out,
+                        struct error *err) {
+    for (size_t i = 0; entries != NULL && i < entries->count; i++) {
+        const size_t rules = out->count;
+        if (push_entry(entries->items[i], OPEN_SOCKETS, place, out, err) != 0)
+            return error_wrap(err, "network.allowUnixSockets[%zu]", i);
+        fs_rules_attribute(out, rules, out->name_count, (struct fs_source){"allowUnixSockets", i});
+    }
+    return 0;
+}
+
 int read_regions_resolve(const struct fs_options *options, const struct fs_place *place, struct fs_rules *out,
                          struct error *err) {
     for (size_t i = 0; i < options->allow_read.count; i++) {
         const size_t rules = out->count;
-        if (push_entry(options->allow_read.items[i], place, out, err) != 0)
+        if (push_entry(options->allow_read.items[i], OPEN_ALL, place, out, err) != 0)
             return error_wrap(err, "filesystem.allowRead[%zu]", i);
         fs_rules_attribute(out, rules, out->name_count, (struct fs_source){"allowRead", i});
     }
-    if (!fs_options_are_strict(options) || opens_all(out))
+    const bool strict = fs_options_are_strict(options) && !opens_all(out);
+    if ((strict || options->private_tmp) && open_sockets(place->unix_sockets, place, out, err) != 0)
+        return -1;
+    if (!strict)
         return 0;
     if (close_all(out, err) != 0 || open_write_roots(out, err) != 0)
         return -1;

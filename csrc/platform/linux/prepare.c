@@ -362,6 +362,7 @@ static const char *search_path(const struct strvec *env) {
 
 static void describe_command(struct prepare_request *request) {
     request->place.supervised = (request->supervision_allowed & SUPERVISE_PATHS) != 0;
+    request->place.unix_sockets = &request->options->network.allow_unix_sockets;
     request->place.search_path = search_path(&request->env);
     request->place.program = request->argv.count > 0 ? request->argv.items[0] : NULL;
     request->place.start = request->cwd;
