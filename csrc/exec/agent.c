@@ -37,6 +37,7 @@ struct agent {
     uint64_t listen_ns;      /* when the file watch is listened to again; 0: it is */
     uint64_t look_ns;        /* when it looks next at what gives no events */
     struct index_scan *scan; /* NULL: none could be had */
+    pid_t scanner;           /* of a scan that was stopped: it may be in the middle of a large folder */
     struct agent_run *runs;
     struct job_terminal terminal; /* of a command line */
 };
@@ -257,6 +258,8 @@ static void reap(struct agent *agent) {
         /* The addon sees it by the end of its socket. */
         if (agent->context.namespaces.gateway == pid && !WIFSTOPPED(status))
             agent->context.namespaces.gateway = 0;
+        if (agent->scanner == pid && !WIFSTOPPED(status))
+            agent->scanner = 0;
         if (agent->scan != NULL && !WIFSTOPPED(status) && index_scan_owns(agent->scan, pid))
             index_scan_reaped(agent->scan, pid);
     }
@@ -363,11 +366,11 @@ static void turn(struct agent *agent) {
 static void end_runs(struct agent *agent) {
     epoll_ctl(agent->context.epoll, EPOLL_CTL_DEL, AGENT_SOCKET_FD, NULL);
     agent->give_up_ns = monotonic_ns() + GIVE_UP_NS;
-    index_scan_stop(agent->scan);
+    agent->scanner = index_scan_stop(agent->scan);
     agent->scan = NULL;
     for (struct agent_run *run = agent->runs; run != NULL; run = run->next)
         agent_run_kill(run);
-    while (agent->runs != NULL && monotonic_ns() < agent->give_up_ns)
+    while ((agent->runs != NULL || agent->scanner != 0) && monotonic_ns() < agent->give_up_ns)
         turn(agent);
     session_namespaces_close(&agent->context.namespaces);
     watch_free(agent->context.watch);

@@ -169,14 +169,16 @@ void index_scan_reaped(struct index_scan *scan, pid_t pid) {
     start_next(scan);
 }
 
-void index_scan_stop(struct index_scan *scan) {
+pid_t index_scan_stop(struct index_scan *scan) {
     if (scan == NULL)
-        return;
-    if (scan->child != 0)
-        kill(scan->child, SIGKILL);
+        return 0;
+    pid_t child = scan->child;
+    if (child != 0)
+        kill(child, SIGKILL);
     for (size_t i = 0; i < scan->count; i++) {
         free(scan->roots[i].path);
         free(scan->roots[i].home);
     }
     free(scan);
+    return child;
 }

@@ -37,7 +37,8 @@ void index_scan_reaped(struct index_scan *scan, pid_t pid);
 /* True while something is being scanned. */
 bool index_scan_busy(const struct index_scan *scan);
 
-/* Kills the child, which is still to be reaped, and frees the scan. NULL is fine. */
-void index_scan_stop(struct index_scan *scan);
+/* Kills the child, which is still to be reaped, and frees the scan. NULL is fine. The child; 0: there is
+ * none. */
+pid_t index_scan_stop(struct index_scan *scan);
 
 #endif
