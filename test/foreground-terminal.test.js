@@ -7,7 +7,7 @@ const { eventually, isAlive } = require('./helpers/processes');
 const { parentOf, processesWith, scratchFolder, uniqueDuration } = require('./helpers/sandbox');
 const { openTerminal } = require('./helpers/terminal');
 
-const COMMAND_LINE = [process.execPath, path.join(__dirname, 'fixtures', 'foreground', 'command.js')];
+const COMMAND_LINE = [process.execPath, path.join(__dirname, '..', 'lib', 'cli', 'main.js')];
 
 /** A shell at its prompt, in which `box` is the command line. @param {any} t @param {string} [shell] */
 async function openShell(t, shell) {

@@ -10,7 +10,7 @@ const { withBwrap } = require('./helpers/namespace');
 const { eventually, isAlive } = require('./helpers/processes');
 const { childrenOf, parentOf, processesWith, scratchFolder, uniqueDuration } = require('./helpers/sandbox');
 
-const COMMAND_LINE = [process.execPath, path.join(__dirname, 'fixtures', 'foreground', 'command.js')];
+const COMMAND_LINE = [process.execPath, path.join(__dirname, '..', 'lib', 'cli', 'main.js')];
 
 /** @param {string[]} words @param {import('node:child_process').SpawnSyncOptions} [options] */
 function runToEnd(words, options) {
@@ -112,8 +112,8 @@ t.test('a command that has left the group hears of what the group got', async (t
 t.test('a signal that comes before there is a command ends it', async (t) => {
   for (const target of [1, -1]) {
     const runs = [0, 0, 1, 3, 6, 10, 20].map(async (ms) => {
-      const { child, says, ended } = start(t, ['sleep', '600'], { env: { ...process.env, ANNOUNCE_START: '1' } });
-      await says('starting');
+      const { child, output, ended } = start(t, ['--debug', 'sleep', '600']);
+      t.ok(await eventually(() => output.text.includes('debug: options')));
       setTimeout(() => process.kill(target * child.pid, 'SIGTERM'), ms);
       return ended;
     });

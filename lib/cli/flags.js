@@ -48,7 +48,7 @@ const FLAGS = [
 
   { name: 'allow-read', kind: 'list', argument: 'PATH', completes: 'file', option: 'filesystem.allowRead', group: FILES, commands: POLICY, help: 'Strict reads: nothing is readable but these paths, the write roots and what programs need to start; the working directory only if it is listed, and temporary files are the invocation\'s own' },
   { name: 'deny-read', kind: 'list', argument: 'PATH', completes: 'file', option: 'filesystem.denyRead', group: FILES, commands: POLICY, help: 'Neither readable nor writable' },
-  { name: 'allow-write', kind: 'list', argument: 'PATH', completes: 'file', option: 'filesystem.allowWrite', group: FILES, commands: POLICY, help: 'A write root. Default: the working directory; with strict reads none' },
+  { name: 'allow-write', kind: 'list', argument: 'PATH', completes: 'file', option: 'filesystem.allowWrite', group: FILES, commands: POLICY, help: 'A write root. Default: the working directory, with strict reads if it is listed' },
   { name: 'deny-write', kind: 'list', argument: 'PATH', completes: 'file', option: 'filesystem.denyWrite', group: FILES, commands: POLICY, help: 'Not writable, also inside a write root' },
   { name: 'default-read', kind: 'value', argument: 'allow|deny', choices: ['allow', 'deny'], option: 'filesystem.defaultRead', group: FILES, commands: POLICY, help: 'deny: strict reads without --allow-read; allow: none with it, so that --allow-read ~/.ssh/known_hosts re-opens that file alone' },
   { name: 'allow-protected', kind: 'list', argument: 'NAME', option: 'filesystem.allowProtected', group: FILES, commands: POLICY, help: 'A protected name that may be written, such as .vscode/' },

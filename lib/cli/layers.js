@@ -79,13 +79,22 @@ function validate(layer) {
   }
 }
 
+/** @param {string} cwd @param {readonly string[]} entries of allowRead */
+function isListed(cwd, entries) {
+  const { home } = homes();
+  return entries.some((entry) => {
+    const listed = path.resolve(cwd, entry.replace(/^~(?=\/|$)/, () => home));
+    return listed === cwd || cwd.startsWith(listed === '/' ? '/' : `${listed}/`);
+  });
+}
+
 /** What holds for a command line and not for the library. @param {any} options @param {string} cwd */
 function complete(options, cwd) {
   const filesystem = { ...options.filesystem, writableCwd: false };
   const strict = filesystem.defaultRead === 'deny';
   if (strict) filesystem.privateTmp = true;
-  // Strict reads open what is listed: the cwd would be readable as a write root.
-  filesystem.allowWrite ??= strict ? [] : [cwd];
+  // Strict reads open what is listed, and a write root is readable.
+  filesystem.allowWrite ??= strict && !isListed(cwd, filesystem.allowRead ?? []) ? [] : [cwd];
   return { ...options, filesystem };
 }
 
