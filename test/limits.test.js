@@ -23,7 +23,8 @@ async function startLimited(t, limits) {
   const { machine } = started;
   return {
     ...started,
-    node: (script) => machine.run(['env', '-u', 'NODE_OPTIONS', process.execPath, '-e', script]),
+    /* Not process.execPath, which a test run may have replaced by a wrapper that takes more memory. */
+    node: (script) => machine.run(['env', '-u', 'NODE_OPTIONS', fs.realpathSync('/proc/self/exe'), '-e', script]),
     python: (script) => machine.run(['python3', '-c', script]),
   };
 }
