@@ -106,14 +106,14 @@ t.test('what a person is to think twice about is named, and credentials are not 
   const line = 'failed=0; ls ~ || failed=1; cat ~/.netrc || failed=1; cat ~/notes || failed=1; echo x > ~/new || failed=1; echo x > .envrc || failed=1; exit $failed';
   const before = learn('--allow-read', '.', '--', 'sh', '-c', line);
   t.equal(before.status, 1);
-  t.strictSame(before.settings, { filesystem: { allowRead: ['.', '~/.netrc'], allowWrite: ['~', workspace], allowProtected: ['.envrc'] } });
+  t.strictSame(before.settings, { filesystem: { allowRead: ['.', '~/.netrc'], allowWrite: [workspace, '~'], allowProtected: ['.envrc'] } });
   const cautions = before.stderr.split('\n').filter((each) => each.includes('think twice'));
   t.equal(cautions.length, 3, cautions.join('\n'));
   for (const words of [/allowWrite "~": the home directory/, /allowRead "~\/\.netrc": credentials/, /allowProtected "\.envrc"/]) t.ok(cautions.some((each) => words.test(each)), String(words));
   const after = cli('--default-read', 'deny', '--settings', keep(before.settings), '--', 'sh', '-c', line);
   t.equal(after.status, 0, after.stderr);
   t.ok(fs.existsSync(path.join(home, 'new')));
-  t.strictSame(learn('--allow-read', '.', '--', 'sh', '-c', 'echo x > ~/new').settings, { filesystem: { allowWrite: ['~'] } }, 'a write root is readable');
+  t.strictSame(learn('--allow-read', '.', '--', 'sh', '-c', 'echo x > ~/new').settings, { filesystem: { allowWrite: [workspace, '~'] } }, 'a write root is readable');
   const system = learn('-c', 'echo x > /etc/new-of-a-test; mkdir /usr/new-of-a-test; mkdir ~/.cache');
   t.strictSame(system.settings.filesystem.allowWrite, [workspace, '/etc', '/usr', '~']);
   t.equal(system.stderr.match(/think twice/g).length, 3);
