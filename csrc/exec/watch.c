@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "exec/let_go.h"
+#include "base/cleanup.h"
 
 /* IN_ATTRIB: a folder that was closed opens. IN_IGNORED, IN_UNMOUNT and IN_Q_OVERFLOW come unasked. */
 #define EVENTS                                                                                               \
@@ -235,7 +235,7 @@ void watch_free(struct watch *watch) {
             free(place);
         }
     free(watch->root);
-    let_go(&watch->fd);
+    close_fd(&watch->fd);
     free(watch);
 }
 
