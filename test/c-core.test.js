@@ -1,5 +1,6 @@
 'use strict';
-// The unit tests of the C core: each is a small program that prints TAP, built with ASan and UBSan.
+// The unit tests of the C core: each is a small program that prints TAP, built with ASan and UBSan. It takes longest, and
+// files run in the order of their names.
 
 const t = require('tap');
 const { execFileSync } = require('node:child_process');
