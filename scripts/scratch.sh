@@ -22,6 +22,6 @@ node_tests=(smoke run run-process runtime options workers entries network-http c
 
 # What asks nothing of the sandbox, or nothing that depends on who runs it: for a plain user in check-all.sh only.
 # shellcheck disable=SC2034 # for the script that sources this
-same_for_everybody=(cli-completion cli-log cli-parse clients-compiled clients-daemons clients-node clients-web entries
-    honest host-spellings http-differential install local-machine local-stop machine-files many network-load options runtime
-    sbpl settings-schema shell types)
+same_for_everybody=(cli-completion cli-log cli-parse clients-compiled clients-daemons clients-node clients-web
+    entries honest host-spellings http-differential install local-machine local-stop machine-files many network-load
+    options runtime sbpl settings-schema shell types)
