@@ -1,6 +1,7 @@
 #include "exec/payload.h"
 #include "tap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static char *argv_items[] = {(char[]){"printf"}, (char[]){""}, (char[]){"a b\n--"}, NULL};
@@ -151,8 +152,23 @@ static void probe(void) {
     free(data);
 }
 
+/* A seed of another version is refused at its first word, and leads the fuzzer nowhere. */
+static void is_the_seed(void) {
+    size_t size;
+    char *data = payload_encode(&sample, &size);
+    char *seed = calloc(1, size + 1);
+    FILE *file = fopen("test/fuzz/corpus/payload/run", "rb");
+    size_t got = file == NULL || seed == NULL ? 0 : fread(seed, 1, size + 1, file);
+    ok(got == size && memcmp(seed, data, size) == 0, "the fuzzer's seed is of this version");
+    if (file != NULL)
+        fclose(file);
+    free(seed);
+    free(data);
+}
+
 int main(void) {
     round_trip();
+    is_the_seed();
     refuses_damage();
     probe();
     return done_testing();
