@@ -83,3 +83,15 @@ t.test('a directory that cannot be looked at is no place to run', async (t) => {
   for (const result of results) t.match(result, { code: 64, stderr: /^os-sandbox: --cwd: expected a directory, found ".*"\nusage: / });
   t.notOk(fs.existsSync(path.join(workspace, 'ran5')));
 });
+
+t.test('the implementation is loaded, never an entry of the package, which looks for the framework', async (t) => {
+  const told = path.join(home, 'loaded.cjs');
+  fs.writeFileSync(told, "process.on('exit', () => process._rawDebug(Object.keys(require.cache).join('\\n')))");
+  const { code, stderr } = await cli(['true'], { env: { ...env, NODE_OPTIONS: `--require=${told}` } });
+  const lib = `${path.join(__dirname, '..', 'lib')}/`;
+  const loaded = stderr.split('\n').filter((line) => line.startsWith(lib)).map((line) => line.slice(lib.length));
+  t.equal(code, 0);
+  t.ok(loaded.includes('session.js'), stderr);
+  t.same(loaded.filter((file) => /^(index|core.*|classes|os-sandbox)\.m?js$/.test(file)), []);
+  fs.rmSync(told);
+});
