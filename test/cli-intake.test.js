@@ -95,3 +95,11 @@ t.test('the implementation is loaded, never an entry of the package, which looks
   t.same(loaded.filter((file) => /^(index|core.*|classes|os-sandbox)\.m?js$/.test(file)), []);
   fs.rmSync(told);
 });
+
+t.test('with strict reads the working directory is the write root where it is listed, and nowhere else', async (t) => {
+  const listed = ['.', workspace, path.dirname(workspace), '/', `${workspace}/`];
+  const others = ['/etc', `${workspace}x`, 'file', '~', '*'];
+  const rootsOf = async (entry) => (await optionsOf(['--allow-read', entry])).filesystem.allowWrite;
+  for (const entry of listed) t.same(await rootsOf(entry), [workspace], entry);
+  for (const entry of others) t.same(await rootsOf(entry), [], entry);
+});

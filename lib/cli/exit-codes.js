@@ -1,4 +1,4 @@
 'use strict';
 
-/** What the command line exits with where it is not the command's own; as sysexits.h, `env` and shells have them. */
-module.exports = { USAGE: 64, CONFIG: 78, SANDBOX: 125, NOT_EXECUTABLE: 126, NOT_FOUND: 127 };
+/** What the command line exits with where it is not the command's own, as sysexits.h and `env` have them; 126 and 127 come from the run. */
+module.exports = { USAGE: 64, CONFIG: 78, SANDBOX: 125 };

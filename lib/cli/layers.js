@@ -3,7 +3,7 @@
 
 const path = require('node:path');
 
-const { homes } = require('../homes');
+const { expandHome, homes } = require('../homes');
 const { makePolicy } = require('../policy');
 const { loadOptions } = require('../settings');
 const { cwdOf } = require('./command');
@@ -81,9 +81,8 @@ function validate(layer) {
 
 /** @param {string} cwd @param {readonly string[]} entries of allowRead */
 function isListed(cwd, entries) {
-  const { home } = homes();
   return entries.some((entry) => {
-    const listed = path.resolve(cwd, entry.replace(/^~(?=\/|$)/, () => home));
+    const listed = path.resolve(cwd, expandHome(entry));
     return listed === cwd || cwd.startsWith(listed === '/' ? '/' : `${listed}/`);
   });
 }
@@ -113,4 +112,4 @@ function optionsOf(flags) {
   return { options: complete(options, cwd), warnings, cwd };
 }
 
-module.exports = { STDERR, complete, layerOf, namingTheFlag, optionsOf };
+module.exports = { STDERR, complete, namingTheFlag, optionsOf };
