@@ -5,11 +5,17 @@ passed=0
 failed=0
 skipped=0
 stages_log=$(mktemp)
-trap 'rm -f "$stages_log"' EXIT
+failures=$(mktemp)
+trap 'rm -f "$stages_log" "$failures"' EXIT
 
 # count KEY: the sum of that number over the summary lines of the stage that ran last.
 count() {
     grep '^# { total:' "$stages_log" | grep -oE "$1: [0-9]+" | awk '{ sum += $2 } END { print sum + 0 }'
+}
+
+# What failed in the stage that ran last: told again at the end, where it is found.
+keep_failures() {
+    grep -E '^ *not ok' "$stages_log" | sed "s/^/$1: /" >>"$failures"
 }
 
 add() {
@@ -26,6 +32,7 @@ stage() {
     SECONDS=0
     "$@" </dev/null 2>&1 | tee "$stages_log"
     status=${PIPESTATUS[0]}
+    keep_failures "$name"
     pass=$(count pass) fail=$(count fail)
     if [ "$fail" = 0 ] && { [ "$status" != 0 ] || [ "$pass" = 0 ]; }; then fail=1; fi
     add "$pass" "$fail" "$(count skip)"
@@ -37,12 +44,19 @@ check() {
     local name=$1
     shift
     echo "=== $name"
-    if "$@" </dev/null; then add 1 0 0; else add 0 1 0; fi
+    if "$@" </dev/null >"$stages_log" 2>&1; then
+        add 1 0 0
+    else
+        add 0 1 0
+        cat "$stages_log"
+        echo "$name: failed" >>"$failures"
+    fi
     echo "=== $name: done"
 }
 
 # Nothing may be skipped here: what is skipped was not tested.
 finish() {
+    cat "$failures"
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$passed" -gt 0 ] && [ "$failed" = 0 ] && [ "$skipped" = 0 ]
     exit
