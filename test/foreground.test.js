@@ -145,7 +145,10 @@ t.test('a command that kills or stops its whole process group has not got the ag
   const duration = uniqueDuration();
   const { child, says, ended } = start(t, ['bash', '-c', `setsid sleep ${duration} & echo started; read line; kill -STOP 0; echo on`]);
   await says('started');
-  const stage = parentOf(parentOf(processesWith(duration)[0]));
+  // Bash says so before the other process is what it is to be.
+  const sleeping = () => processesWith(duration).find((pid) => fs.readFileSync(`/proc/${pid}/comm`, 'utf8') === 'sleep\n');
+  t.ok(await eventually(() => sleeping() !== undefined));
+  const stage = parentOf(parentOf(sleeping()));
   const agent = childrenOf(child.pid)[0];
   const stateOf = (/** @type {number} */ pid) => fs.readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')[0];
   child.stdin.write('\n');
