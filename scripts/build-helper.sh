@@ -11,7 +11,7 @@ policy_sources='csrc/policy/protected_names.c csrc/policy/name_fold.c csrc/polic
 sources="$(node scripts/list-sources.js csrc/exec) $base_sources $policy_sources"
 
 if [ "${1:-}" = --inputs ]; then
-    printf '%s\n' $sources csrc/exec/*.h csrc/base/*.h csrc/plan/mount_kind.h csrc/policy/git_config*.h csrc/policy/protected_names.h csrc/policy/name_fold.h csrc/policy/cost_limits.h
+    printf '%s\n' $sources csrc/exec/*.h csrc/base/*.h csrc/plan/mount_kind.h csrc/platform/run_end.h csrc/policy/git_config*.h csrc/policy/protected_names.h csrc/policy/name_fold.h csrc/policy/cost_limits.h
     exit
 fi
 output=$1

@@ -90,37 +90,33 @@ static const char *capture_name(enum session_capture capture) {
     return names[capture];
 }
 
-static const char *limits_name(enum session_limits limits) {
+static const char *limits_name(enum backend_limits limits) {
     static const char *const names[] = {
         [LIMITS_NONE] = "none", [LIMITS_PROCESS] = "rlimits", [LIMITS_CGROUP] = "cgroup"};
     return names[limits];
 }
 
 static napi_value features_object(napi_env env, const struct session *session) {
-    const struct bwrap_features *features = session_features(session);
-    const struct {
-        const char *name;
-        bool value;
-    } rows[] = {{"sessionNetwork", features->session_network}, {"disableUserns", features->disable_userns},
-                {"freshProc", features->fresh_proc},           {"supervised", session_is_supervised(session)},
-                {"filtered", session_is_filtered(session)},    {"mountedBefore", features->mounted_before}};
+    const struct backend *backend = session_backend(session);
+    struct backend_feature features[BACKEND_FEATURES_MAX];
+    const size_t count = backend_features(backend, features);
     napi_value object = NULL;
     napi_create_object(env, &object);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < count; i++) {
         napi_value value = NULL;
-        napi_get_boolean(env, rows[i].value, &value);
-        napi_set_named_property(env, object, rows[i].name, value);
+        napi_get_boolean(env, features[i].has, &value);
+        napi_set_named_property(env, object, features[i].name, value);
     }
     const struct {
         const char *name;
         const char *text;
     } texts[] = {{"capture", capture_name(session_capture(session))},
                  {"degradation", session_degradation(session)},
-                 {"supervisionGap", session_supervision_gap(session)},
+                 {"supervisionGap", backend_supervision_gap(backend)},
                  {"networkGap", session_network_gap(session)},
                  {"upstreamGap", session_upstream_gap(session)},
-                 {"limits", limits_name(session_limits(session))},
-                 {"limitsGap", session_limits_gap(session)}};
+                 {"limits", limits_name(backend_limits(backend))},
+                 {"limitsGap", backend_limits_gap(backend)}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         napi_set_named_property(env, object, texts[i].name, js_text(env, texts[i].text, NAPI_AUTO_LENGTH));
     return object;

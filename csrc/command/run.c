@@ -50,25 +50,24 @@ struct run *run_create(struct session *session, uint64_t id, struct run_request 
     if (run == NULL)
         return NULL;
     run->session = session;
-    run->id = id;
     run->request = *request;
     *request = (struct run_request){0};
-    run->payload = run->stdin_fd = run->events_fd = run->command_events_fd = -1;
+    run->start = (struct backend_run){
+        .id = id, .request = &run->request, .stdio = {-1, -1, -1}, .events = -1, .payload = -1};
+    run->stdin_fd = run->events_fd = -1;
     run->events = (struct tail){.on_line = on_event_line, .data = run};
     run->violations = (struct collector){.on_violation = on_violation, .data = run};
-    for (size_t i = 0; i < 1 + RUN_STREAMS; i++)
-        run->command_fds[i] = -1;
     for (size_t i = 0; i < RUN_STREAMS; i++) {
         run->streams[i].fd = -1;
         run->streams[i].capture.cap = run->request.max_output_bytes;
     }
     if (run->request.timeout_ms >= 0 && run->request.timeout_ms < TIMEOUT_MAX_MS)
-        run->deadline_ns = uv_hrtime() + (uint64_t)(run->request.timeout_ms * 1e6) + 1;
+        run->start.deadline_ns = uv_hrtime() + (uint64_t)(run->request.timeout_ms * 1e6) + 1;
     return run;
 }
 
 uint64_t run_id(const struct run *run) {
-    return run->id;
+    return run->start.id;
 }
 
 struct run *run_next(const struct run *run) {
@@ -81,8 +80,8 @@ void run_set_next(struct run *run, struct run *next) {
 
 void run_close_command_ends(struct run *run) {
     for (size_t i = 0; i < 1 + RUN_STREAMS; i++)
-        close_fd(&run->command_fds[i]);
-    close_fd(&run->command_events_fd);
+        close_fd(&run->start.stdio[i]);
+    close_fd(&run->start.events);
 }
 
 static void free_when_closed(struct run *run) {
@@ -90,8 +89,7 @@ static void free_when_closed(struct run *run) {
         return;
     if (run->request.on_gone != NULL)
         run->request.on_gone(run->request.data);
-    session_forget(run->session, run);
-    close_fd(&run->payload);
+    backend_unprepare(run->session->backend, &run->start);
     close_fd(&run->stdin_fd);
     close_fd(&run->events_fd);
     run_close_command_ends(run);
@@ -103,6 +101,7 @@ static void free_when_closed(struct run *run) {
     collector_clear(&run->violations);
     strvec_clear(&run->warnings);
     run_request_clear(&run->request);
+    session_forget(run->session, run);
     free(run);
 }
 
@@ -146,7 +145,7 @@ static void leave_network(struct run *run) {
     if (!run->in_network)
         return;
     run->in_network = false;
-    session_network_run_ended(run->session, run->id);
+    session_network_run_ended(run->session, run->start.id);
 }
 
 bool run_note(struct run *run, const struct violation *violation) {
@@ -187,9 +186,9 @@ static void add_cache_warning(struct run *run) {
         (void)strvec_push(&run->warnings, warning);
 }
 
-/* The agent said that all is over, and the supervisor has said all it had to. */
+/* All is over, and everything about it has been said. */
 static void finish_ended(struct run *run) {
-    const struct agent_event *event = &run->ended;
+    const struct run_end *event = &run->ended;
     tail_end(&run->events);
     leave_network(run);
     add_network_warning(run);
@@ -260,7 +259,7 @@ static void start_timer(struct run *run, uv_timer_t *timer, bool *watched, uint6
 /* A path on a file system that does not answer must not hold up the timeout. */
 static void watch_deadline(struct run *run) {
     uint64_t now = uv_hrtime();
-    uint64_t left_ms = run->deadline_ns <= now ? 0 : (run->deadline_ns - now) / 1000000u + 1;
+    uint64_t left_ms = run->start.deadline_ns <= now ? 0 : (run->start.deadline_ns - now) / 1000000u + 1;
     start_timer(run, &run->deadline_watch, &run->deadline_watched, left_ms, on_deadline);
 }
 
@@ -354,14 +353,13 @@ static void on_prepared(uv_work_t *work, int status) {
         return;
     }
     run->state = RUN_WAITING;
-    if (!run_flush(run))
-        session_await_writable(run->session);
+    run_flush(run);
 }
 
 void run_prepare(struct run *run) {
     run->preparing.data = run;
     run->preparing_now = true;
-    if (run->deadline_ns != 0)
+    if (run->start.deadline_ns != 0)
         watch_deadline(run);
     uv_queue_work(run->session->loop, &run->preparing, run_prepare_work, on_prepared);
 }
@@ -390,7 +388,11 @@ static void on_ending_too_long(uv_timer_t *timer) {
     uv_timer_start(timer, on_ending_too_long, ENDING_MAX_MS, 0);
 }
 
-/* What only the agent sees of limits; the supervisor has told of the rest. */
+static void on_ending_waited(uv_timer_t *timer) {
+    finish_ended(timer->data);
+}
+
+/* What only the backend sees of limits; the supervisor has told of the rest. */
 static void note_limits(struct run *run) {
     const struct cost_limits *limits = &run->request.options->limits;
     for (enum cost_limit limit = 0; limit < COST_LIMITS; limit++) {
@@ -407,7 +409,7 @@ static void note_limits(struct run *run) {
     }
 }
 
-void run_ended(struct run *run, const struct agent_event *event) {
+void run_ended(struct run *run, const struct run_end *event) {
     if (run->state != RUN_RUNNING)
         return;
     if (event->flags & ENDED_FAILED) {
@@ -423,9 +425,12 @@ void run_ended(struct run *run, const struct agent_event *event) {
     /* Whoever was given the last of it may have ended the session. */
     if (run->state != RUN_ENDING)
         return;
+    const unsigned wait = backend_ending_wait(run->session->backend, event, run->violations.note_count > 0);
     /* At its first call the timer looks whether anything has come, at its second it gives up. */
     run->ending_read = UINT64_MAX;
-    if (run->events_watched && (event->flags & ENDED_UNCONFIRMED) == 0)
+    if (wait > 0)
+        start_timer(run, &run->ending_watch, &run->ending_watched, wait, on_ending_waited);
+    else if (run->events_watched && (event->flags & ENDED_UNCONFIRMED) == 0)
         start_timer(run, &run->ending_watch, &run->ending_watched, ENDING_MAX_MS, on_ending_too_long);
     else
         finish_ended(run);

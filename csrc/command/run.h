@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/strvec.h"
 #include "command/capture.h"
-#include "exec/wire.h"
+#include "platform/run_end.h"
 #include "policy/options.h"
 #include "violations/violation.h"
 
@@ -76,8 +76,7 @@ void run_set_next(struct run *run, struct run *next);
 /* Begins, on a thread of the pool. */
 void run_prepare(struct run *run);
 
-/* Sends the agent what it has not got yet: a prepared start, a stop. False: the socket is full, later again.
- */
+/* Tells the backend what it has not been told yet: a prepared start, a stop. False: not now, later again. */
 bool run_flush(struct run *run);
 
 /* The caller wants it to end. */
@@ -86,8 +85,8 @@ void run_stop(struct run *run);
 /* This process got it: for the command. */
 void run_signal(struct run *run, int number);
 
-/* The agent says that every process of the run is gone. */
-void run_ended(struct run *run, const struct agent_event *event);
+/* Every process of the run is gone. */
+void run_ended(struct run *run, const struct run_end *end);
 
 /* The network refused it something. False: it is over, and has told all that it will. */
 bool run_note(struct run *run, const struct violation *violation);

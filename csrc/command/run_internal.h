@@ -11,36 +11,33 @@
 #include "base/strvec.h"
 #include "command/run.h"
 #include "command/stream.h"
-#include "exec/wire.h"
+#include "platform/backend.h"
 #include "violations/collector.h"
 #include "violations/tail.h"
 
 enum run_state {
     RUN_PREPARING,
-    RUN_WAITING, /* for the agent to be told */
+    RUN_WAITING, /* for the backend to be told */
     RUN_RUNNING,
-    RUN_ENDING, /* it is over; its supervisor may have something to say about it */
+    RUN_ENDING, /* it is over; there may be something to say about it */
     RUN_DONE
 };
 
 struct run {
     struct run *next;
     struct session *session;
-    uint64_t id;
     enum run_state state;
     struct run_request request;
-    uint64_t deadline_ns;
+    struct backend_run start; /* the backend's part of it */
     uv_work_t preparing;
     bool preparing_now;
-    uv_timer_t deadline_watch; /* while it is prepared; after that the agent keeps the time */
+    uv_timer_t deadline_watch; /* while it is prepared; after that the backend keeps the time */
     bool deadline_watched;
     uv_timer_t ending_watch; /* of its supervisor, which is late */
     bool ending_watched;
     uint64_t ending_read; /* bytes of the event pipe, when that was looked at last */
     struct error prepare_error;
     struct strvec warnings;
-    int payload;
-    int command_fds[1 + RUN_STREAMS]; /* the command's ends: stdin, stdout, stderr */
     bool stop_wanted;
     bool stop_unsent;
     uint64_t signals_unsent; /* bit n - 1 for signal n */
@@ -51,11 +48,10 @@ struct run {
     size_t stdin_done;
     uv_poll_t events_watch;
     bool events_watched;
-    int events_fd;         /* -1: nobody wants to know */
-    int command_events_fd; /* the supervisor's end */
+    int events_fd; /* -1: nobody wants to know, or they come another way */
     struct tail events;
     struct collector violations;
-    struct agent_event ended;
+    struct run_end ended;
     bool in_network; /* the network was told of its start, and not of its end */
     unsigned open_handles;
 };

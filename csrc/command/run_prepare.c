@@ -4,13 +4,11 @@
 
 #include "command/run_internal.h"
 #include "command/session_internal.h"
-#include "exec/payload.h"
-#include "platform/linux/prepare.h"
 
 /* Neither end blocks: nobody inside has this one. */
 static int make_event_pipe(struct run *run) {
-    int failed = pipe_make(PIPE_THEY_WRITE, &run->events_fd, &run->command_events_fd);
-    if (failed == 0 && fcntl(run->command_events_fd, F_SETFL, O_NONBLOCK) != 0)
+    int failed = pipe_make(PIPE_THEY_WRITE, &run->events_fd, &run->start.events);
+    if (failed == 0 && fcntl(run->start.events, F_SETFL, O_NONBLOCK) != 0)
         failed = -errno;
     return failed;
 }
@@ -28,12 +26,12 @@ static void make_blocking(int fd) {
 static int take_descriptors(struct run *run) {
     struct stat facts;
     for (size_t i = 0; i < sizeof stdio_names / sizeof stdio_names[0]; i++) {
-        run->command_fds[i] = fcntl(run->request.descriptors[i], F_DUPFD_CLOEXEC, 3);
-        if (run->command_fds[i] < 0 && errno != EBADF)
+        run->start.stdio[i] = fcntl(run->request.descriptors[i], F_DUPFD_CLOEXEC, 3);
+        if (run->start.stdio[i] < 0 && errno != EBADF)
             return error_set(&run->prepare_error, ERROR_HOST, errno, "cannot pass %s on", stdio_names[i]);
-        if (run->command_fds[i] >= 0 && fstat(run->command_fds[i], &facts) == 0 && S_ISDIR(facts.st_mode))
+        if (run->start.stdio[i] >= 0 && fstat(run->start.stdio[i], &facts) == 0 && S_ISDIR(facts.st_mode))
             return error_set(&run->prepare_error, ERROR_HOST, EISDIR, "cannot pass %s on", stdio_names[i]);
-        make_blocking(run->command_fds[i]);
+        make_blocking(run->start.stdio[i]);
     }
     return 0;
 }
@@ -41,10 +39,11 @@ static int take_descriptors(struct run *run) {
 static int make_pipes(struct run *run) {
     int failed = 0;
     for (size_t i = 0; !run->request.foreground && failed == 0 && i < RUN_STREAMS; i++)
-        failed = pipe_make(PIPE_THEY_WRITE, &run->streams[i].fd, &run->command_fds[1 + i]);
+        failed = pipe_make(PIPE_THEY_WRITE, &run->streams[i].fd, &run->start.stdio[1 + i]);
     if (failed == 0 && run->request.stdin_data != NULL)
-        failed = pipe_make(PIPE_WE_WRITE, &run->stdin_fd, &run->command_fds[0]);
-    if (failed == 0 && run->request.options->monitor_violations)
+        failed = pipe_make(PIPE_WE_WRITE, &run->stdin_fd, &run->start.stdio[0]);
+    if (failed == 0 && run->request.options->monitor_violations &&
+        backend_has_event_pipe(run->session->backend))
         failed = make_event_pipe(run);
     return failed;
 }
@@ -55,35 +54,13 @@ static int choose_ignored(struct run *run) {
     return ignore_list_build(run->request.options, command, &run->violations.ignore);
 }
 
-#define NO_HOME "/nonexistent"
-
 void run_prepare_work(uv_work_t *work) {
     struct run *run = work->data;
     struct session *session = run->session;
-    /* What a command of an earlier process left in the home must not decide whether there is a sandbox. */
-    bool is_probe = run->request.argv.count == 0;
-    struct prepare_request request = {.bwrap = session->bwrap,
-                                      .features = session->features,
-                                      .options = run->request.options,
-                                      .supervision_allowed =
-                                          session->supervision | (is_probe ? SUPERVISE_OPTIONAL : 0u),
-                                      .place = {.home = is_probe ? NO_HOME : session->home,
-                                                .account_home = is_probe ? NULL : session->account_home,
-                                                .tmpdir = session->tmpdir,
-                                                .cwd = run->request.machine_cwd,
-                                                .additional_dirs = &run->request.additional_dirs,
-                                                .memory = session->memory,
-                                                .globs = session->globs},
-                                      .cwd = run->request.cwd,
-                                      .argv = run->request.argv,
-                                      .env = run->request.env,
-                                      .own_env = &run->request.own_env,
-                                      .control_groups = is_probe ? NULL : &session->control_groups,
-                                      .proxy = is_probe ? NULL : session_network_proxy(session),
-                                      .every_client = session_capture(session) == CAPTURE_TRANSPARENT};
-    request.own_proxy = request.proxy != NULL && !session->features.session_network;
-    int failed = prepare_run(&request, &run->payload, &run->warnings, &run->prepare_error);
-    run->request.env = request.env;
+    const bool is_probe = run->request.argv.count == 0;
+    run->start.proxy = is_probe ? NULL : session_network_proxy(session);
+    run->start.every_client = session_capture(session) == CAPTURE_TRANSPARENT;
+    int failed = backend_prepare(session->backend, &run->start, &run->warnings, &run->prepare_error);
     if (failed == 0 && run->request.foreground)
         failed = take_descriptors(run);
     if (failed == 0 && (failed = make_pipes(run)) != 0)

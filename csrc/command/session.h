@@ -1,5 +1,5 @@
 /*
- * A session: what one OsSandbox is in C. Starts the agent, finds out what the host can do, starts and stops
+ * A session: what one OsSandbox is in C. Starts the backend, finds out what the host can do, starts and stops
  * runs, keeps their network, all on one libuv loop. Knows nothing of JavaScript. Every function is to be
  * called on the loop's thread.
  */
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/strvec.h"
 #include "command/run.h"
-#include "plan/bwrap_args.h"
+#include "platform/backend.h"
 #include "policy/options.h"
 #include "violations/violation.h"
 
@@ -36,7 +36,7 @@ struct session_config {
     const char *home;              /* os.homedir() */
     const char *account_home;      /* os.userInfo().homedir where that is another; or NULL */
     const char *tmpdir;            /* os.tmpdir() */
-    const char *search_path;       /* PATH, for bwrap */
+    const char *search_path;       /* PATH, for the platform's own programs */
     bool foreground;               /* of a command line: runs can be on its terminal, in its process group */
     bool unprobed;                 /* the first command is to show what the host can do, see session_probe */
     const struct options *options; /* network, monitor_violations, ignore; must outlive the session */
@@ -60,24 +60,8 @@ struct session *session_start(uv_loop_t *loop, const struct session_config *conf
 /* Why the best that this version can do was refused here, "" where it was not. */
 const char *session_degradation(const struct session *session);
 
-/* Whether runs have a supervisor (refusals are seen, sockets are judged), and at least a system call filter.
- */
-bool session_is_supervised(const struct session *session);
-bool session_is_filtered(const struct session *session);
-
-/* Why there is no supervisor, "" where there is. */
-const char *session_supervision_gap(const struct session *session);
-
-/* What is between a run and its limits (options.limits). */
-enum session_limits {
-    LIMITS_NONE,    /* there are none */
-    LIMITS_PROCESS, /* limits of single processes, and what agent and supervisor count */
-    LIMITS_CGROUP,
-};
-enum session_limits session_limits(const struct session *session);
-
-/* Why that is no cgroup, "" where it is, or none is of use. */
-const char *session_limits_gap(const struct session *session);
+/* What starts its commands, for what that can tell of the host. */
+const struct backend *session_backend(const struct session *session);
 
 /* Which clients can reach what is allowed. */
 enum session_capture {
@@ -107,9 +91,6 @@ void session_answer(struct session *session, uint64_t question, bool allowed);
  * none. False: there can be none, done is not called.
  */
 bool session_expose(struct session *session, uint16_t port, session_exposed_fn done, void *data);
-
-/* What the probe found. */
-const struct bwrap_features *session_features(const struct session *session);
 
 /*
  * Starts a run; it takes what request owns. Events come through the request's callbacks, later and never from

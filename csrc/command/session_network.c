@@ -151,21 +151,21 @@ static bool make_timer(struct session *session) {
     return true;
 }
 
-/* The descriptors are taken; -1 for each that there is not. */
-static void start(struct session *session, enum network_mode mode, const int fds[READY_FD_COUNT]) {
+/* The descriptors are taken. */
+static void start(struct session *session, const struct backend_network *given) {
     struct session_network *net = &session->net;
     const struct network_config config = {.loop = session->loop,
                                           .options = net->options,
                                           .upstream = net->has_upstream ? &net->upstream : NULL,
-                                          .mode = mode,
-                                          .gateway = fds[READY_FD_GATEWAY],
-                                          .questions = fds[READY_FD_QUESTIONS],
-                                          .ports = fds[READY_FD_PORTS],
+                                          .mode = given->mode,
+                                          .gateway = given->gateway,
+                                          .questions = given->questions,
+                                          .ports = given->ports,
                                           .denied = on_denied,
                                           .ask = on_ask,
                                           .withdraw = on_withdraw,
                                           .data = session};
-    net->mode = mode;
+    net->mode = given->mode;
     net->error = (struct error){0};
     net->proxy[0] = '\0';
     net->state = NETWORK_STARTING;
@@ -179,29 +179,22 @@ static void start(struct session *session, enum network_mode mode, const int fds
         set_timer(session, START_TIMEOUT_MS);
 }
 
-void session_network_take(struct session *session, const struct agent_event *ready, const int *fds,
-                          size_t count) {
+void session_network_take(struct session *session, const struct backend_network *given) {
     struct session_network *net = &session->net;
-    bool was_made = (ready->flags & READY_NETWORK) != 0;
-    bool has_all = was_made && count == READY_FD_COUNT;
-    bool has_gateway = (ready->flags & READY_GATEWAY) != 0;
-    if (!has_gateway)
-        error_set(&net->gap, ERROR_HOST, 0, "%s", ready->text);
-    error_set(&net->error, ERROR_HOST, 0, "%s", was_made ? "its descriptors were lost" : ready->text);
-    if (has_all)
-        start(session, has_gateway ? NETWORK_TRANSPARENT : NETWORK_SESSION, fds);
-    for (size_t i = 0; !has_all && i < count; i++) {
-        int fd = fds[i];
-        close_fd(&fd);
-    }
+    if (given->mode != NETWORK_TRANSPARENT)
+        error_set(&net->gap, ERROR_HOST, 0, "%s", given->text);
+    error_set(&net->error, ERROR_HOST, 0, "%s", given->text);
+    if (given->made)
+        start(session, given);
 }
 
 void session_network_choose(struct session *session) {
-    static const int none[READY_FD_COUNT] = {-1, -1, -1};
+    static const struct backend_network none = {
+        .mode = NETWORK_PER_RUN, .gateway = -1, .questions = -1, .ports = -1};
     struct session_network *net = &session->net;
-    if (!session->features.session_network) {
+    if (!backend_shares_network(session->backend)) {
         close_network(session);
-        start(session, NETWORK_PER_RUN, none);
+        start(session, &none);
     } else if (net->state == NETWORK_AWAITED) {
         fail(session);
     }

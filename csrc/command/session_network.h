@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "command/session.h"
-#include "exec/wire.h"
 #include "network/network.h"
+#include "platform/backend.h"
 #include "policy/upstream_proxy.h"
 #include "violations/collector.h"
 
@@ -40,9 +40,8 @@ int session_network_init(struct session *session, const struct session_config *c
 /* Its memory, when all of it was closed. */
 void session_network_clear(struct session_network *net);
 
-/* The agent is ready: starts the network with what came along; all descriptors are taken. */
-void session_network_take(struct session *session, const struct agent_event *ready, const int *fds,
-                          size_t count);
+/* Starts it with what the backend gives; all descriptors are taken. */
+void session_network_take(struct session *session, const struct backend_network *given);
 
 /* What runs get is known: where that is no network of the session's, another one is started for theirs. */
 void session_network_choose(struct session *session);

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "platform/run_end.h"
+
 #define WIRE_VERSION 4u
 
 /* The agent's end of the addon's socket. */
@@ -50,20 +52,6 @@ enum agent_event_type {
         3, /* of a run whose network is its own: the explicit proxy's listener inside comes along */
 };
 
-enum agent_ended_flags {
-    ENDED_FAILED = 1u << 0,       /* the sandbox itself failed: text says why, status means nothing */
-    ENDED_TIMED_OUT = 1u << 1,    /* the deadline stopped it */
-    ENDED_UNSTARTED = 1u << 2,    /* stopped before there was a command: status means nothing; with
-                                     ENDED_FAILED: it failed before that, as far as that is seen */
-    ENDED_UNCONFIRMED = 1u << 3,  /* KILL was sent, and something is still there (in the kernel, or traced) */
-    ENDED_UNSUPERVISED = 1u << 4, /* a probe found no notifications here: only the static filter can be had */
-    ENDED_UNFILTERED = 1u << 5,   /* nor that one */
-    ENDED_EMPTY_CACHE = 1u << 6,  /* what was to be a copy was empty: text says why */
-};
-
-/* In the same flags: the run came to this limit of its cost (enum cost_limit). */
-#define ENDED_AT_LIMIT(limit) (1u << (8u + (unsigned)(limit)))
-
 enum agent_ready_flags {
     READY_MOUNT_PLAN = 1u << 0, /* START_MOUNT_PLAN can be asked for */
     READY_NETWORK = 1u << 1, /* the session's network is there, with the process that makes sockets in it */
@@ -78,13 +66,13 @@ enum ready_fd {
     READY_FD_COUNT
 };
 
-#define AGENT_TEXT_MAX 1024
+#define AGENT_TEXT_MAX RUN_END_TEXT_MAX
 
 struct agent_event {
     uint32_t version;
     uint32_t type;
     uint64_t run;
-    uint32_t flags;
+    uint32_t flags; /* AGENT_ENDED: enum run_end_flags. AGENT_READY: enum agent_ready_flags */
     int32_t status; /* AGENT_ENDED: exit code, 128+n for a signal. AGENT_READY: errno of the session's
                        namespaces, 0 = made */
     int32_t signal; /* AGENT_ENDED: the signal that the command died of, 0: none */
