@@ -43,7 +43,8 @@ static int connect_once(void) {
 /* Again and again: one that comes before the call has begun interrupts nothing. 0: no more. */
 static void set_alarm(int flags, long microseconds) {
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = flags};
-    struct itimerval often = {.it_value = {.tv_usec = microseconds}, .it_interval = {.tv_usec = microseconds}};
+    struct itimerval often = {.it_value = {.tv_usec = microseconds},
+                              .it_interval = {.tv_usec = microseconds}};
     alarms = 0;
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &often, NULL);
