@@ -124,6 +124,8 @@ for i in range(200):
     os.mkdir(f"r{i}/refs")
     until.set()
     thread.join()
+    # The other thread may have won every time.
+    if i % 10 == 0: os.makedirs(f"r{i}/refs", exist_ok=True)
 `;
   await runDetour((await startSandbox(t)).machine(workspace), `/usr/bin/python3 -c '${race}'`);
   const made = fs.readdirSync(workspace).filter((name) => fs.existsSync(path.join(workspace, name, 'refs')));
@@ -209,6 +211,19 @@ t.test('a run that does not come to its end leaves no repository that runs somet
     process.kill(chainOf(command)[victim], 'SIGKILL');
     t.ok(await eventually(() => processesWith(seconds).length === 0));
     t.ok(await eventually(() => !isEvil(config(workspace))), `kill -9 of ${victim}`);
+  }
+});
+
+t.test('a result comes when what the run made has been looked at, with reports and without', async (t) => {
+  // So many that the look takes longer than a result.
+  const make = `${PRELUDE}hook away/post-commit; git init -q --template= made
+for i in {1..60}; do cp -r made $i; git init -q --template= $i; ln -s ../../away $i/.git/hooks; done`;
+  for (const monitorViolations of [true, false]) {
+    const { workspace } = makePlace(t);
+    const { exitCode } = await (await startSandbox(t, { monitorViolations })).machine(workspace).run(['bash', '-c', make]);
+    const armed = fs.readdirSync(workspace).filter((name) => fs.existsSync(path.join(workspace, name, '.git/hooks/post-commit')));
+    t.same([exitCode, armed], [0, []], `monitorViolations: ${monitorViolations}`);
+    t.ok(fs.existsSync(path.join(workspace, '60/.git/config')), 'they were made');
   }
 });
 

@@ -35,7 +35,7 @@ void run_request_clear(struct run_request *request) {
 
 static void on_event_line(void *data, const char *line, size_t size) {
     struct run *run = data;
-    if (run->state != RUN_DONE)
+    if (run->state != RUN_DONE && run->request.options->monitor_violations)
         collector_take(&run->violations, line, size);
 }
 
@@ -193,7 +193,8 @@ static void finish_ended(struct run *run) {
     leave_network(run);
     add_network_warning(run);
     add_cache_warning(run);
-    run->violations.dropped += run->events.lost;
+    if (run->request.options->monitor_violations)
+        run->violations.dropped += run->events.lost;
     struct capture captures[RUN_STREAMS];
     for (size_t i = 0; i < RUN_STREAMS; i++)
         captures[i] = run->streams[i].capture;

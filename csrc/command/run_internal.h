@@ -48,7 +48,7 @@ struct run {
     size_t stdin_done;
     uv_poll_t events_watch;
     bool events_watched;
-    int events_fd; /* -1: nobody wants to know, or they come another way */
+    int events_fd; /* -1: they come another way */
     struct tail events;
     struct collector violations;
     struct run_end ended;
